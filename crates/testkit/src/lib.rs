@@ -1,1 +1,19 @@
-//! placeholder
+//! What airdock's tests share: bundles to read, daemons to talk to, programs to run.
+//!
+//! Nothing here uses the product's own code: a fixture is written and hashed by a second hand,
+//! and what containerd holds is asked through its own `ctr`.
+#![forbid(unsafe_code)]
+
+pub mod containerd;
+pub mod corpus;
+pub mod daemon;
+pub mod fixture;
+pub mod needs;
+pub mod process;
+pub mod suite;
+pub mod wait;
+
+pub use containerd::Version;
+pub use daemon::Daemon;
+pub use needs::Need;
+pub use suite::{Outcome, Suite};
