@@ -71,7 +71,7 @@ impl Daemon {
         let missing = || io::Error::other(format!("no containerd {version}"));
         let installed = Installed::find(version).ok_or_else(missing)?;
         // Short, for a socket's path has 107 bytes at most (unix(7)).
-        let home = tempfile::Builder::new().prefix("ad-").tempdir()?;
+        let home = tempfile::Builder::new().prefix("airdock-").tempdir()?;
         let mut daemon = Self {
             installed,
             options,
@@ -231,10 +231,8 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        cleanup::containers(self.home());
-        // Whatever can't be ended here is ended by what follows.
+        // Whatever goes on after this is ended by what follows.
         let _ = self.stop();
-        cleanup::processes(self.home());
-        cleanup::mounts(self.home());
+        cleanup::all(self.home());
     }
 }

@@ -1,7 +1,115 @@
-//! Ending what a daemon started and can't end itself.
+//! Ending what a daemon started: containers, their shims, mounts, and the network's notes.
+//!
+//! Everything is found by the daemon's own folder, so nothing of another daemon is touched.
+//! Errors are passed over: what can't be ended now is found by the next step, and a test that
+//! has its answer already must not fail for it.
 
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-pub(super) fn containers(_home: &Path) {}
-pub(super) fn processes(_home: &Path) {}
-pub(super) fn mounts(_home: &Path) {}
+use rustix::mount::{UnmountFlags, unmount};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::config;
+use crate::needs;
+use crate::wait;
+
+/// Where libcni notes what it gave to whom; the place can't be configured through CRI.
+const NETWORK_NOTES: &str = "/var/lib/cni/results";
+
+/// Ends all that was started below `home`, and removes what it left outside.
+pub(super) fn all(home: &Path) {
+    containers(&config::runc_root(home));
+    processes(home);
+    mounts(home);
+    notes(&config::network(home));
+}
+
+/// Kills every container, and removes its control groups.
+fn containers(runc_root: &Path) {
+    let Some(runc) = needs::program("runc") else {
+        return;
+    };
+    for namespace in list(runc_root) {
+        for container in list(&namespace) {
+            let id = container.file_name().unwrap_or_default();
+            let _ = Command::new(&runc)
+                .arg("--root")
+                .arg(&namespace)
+                .args(["delete", "--force"])
+                .arg(id)
+                .stdin(Stdio::null())
+                .output();
+        }
+    }
+}
+
+/// Kills shims, which name the daemon's socket in their arguments.
+fn processes(home: &Path) {
+    let ours: Vec<Pid> = list(Path::new("/proc"))
+        .iter()
+        .filter(|process| mentions(process, home))
+        .filter_map(|process| pid(process))
+        .collect();
+    for &pid in &ours {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+    let _ = wait::until("the shims' end", wait::DEADLINE, || {
+        ours.iter().all(|&pid| is_gone(pid)).then_some(())
+    });
+}
+
+fn mentions(process: &Path, home: &Path) -> bool {
+    let arguments = fs::read(process.join("cmdline")).unwrap_or_default();
+    let shim = arguments.split(|&byte| byte == 0).next().unwrap_or(&[]);
+    let home = home.as_os_str().as_encoded_bytes();
+    contains(shim, b"containerd-shim") && contains(&arguments, home)
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+fn pid(process: &Path) -> Option<Pid> {
+    let name = process.file_name()?.to_str()?;
+    Pid::from_raw(name.parse().ok()?)
+}
+
+/// Gone, or a zombie that waits for its parent.
+fn is_gone(pid: Pid) -> bool {
+    let stat = format!("/proc/{}/stat", pid.as_raw_nonzero());
+    fs::read_to_string(stat).map_or(true, |stat| stat.contains(") Z "))
+}
+
+/// Unmounts the newest mount first, for it may stand on an older one.
+fn mounts(home: &Path) {
+    let table = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let points = table.lines().filter_map(|line| line.split(' ').nth(4));
+    let ours: Vec<&str> = points
+        .filter(|point| Path::new(point).starts_with(home))
+        .collect();
+    for point in ours.into_iter().rev() {
+        let _ = unmount(point, UnmountFlags::DETACH);
+    }
+}
+
+/// Removes the network's notes of this daemon's pods.
+fn notes(network: &str) {
+    for note in list(Path::new(NETWORK_NOTES)) {
+        let name = note.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(network) {
+            let _ = fs::remove_file(&note);
+        }
+    }
+}
+
+/// The entries of a folder; none when there is no such folder.
+fn list(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten();
+    entries
+        .filter_map(io::Result::ok)
+        .map(|entry| entry.path())
+        .collect()
+}
