@@ -1,1 +1,33 @@
-//! placeholder
+//! The calls that airdock makes to containerd, and no others.
+//!
+//! Everything goes through [`Client`], over containerd's v1 services and CRI. Each service has a
+//! file: [`content`], [`images`], [`leases`], [`events`], [`containers`], [`introspection`],
+//! CRI and [`cri`]. Every call ends: unary calls and stream messages have deadlines
+//! ([`limits`]), and every failure says which call failed, on what, and whether a retry can help
+//! ([`Error`]).
+#![forbid(unsafe_code)]
+
+pub mod client;
+pub mod containers;
+pub mod content;
+pub mod cri;
+pub mod error;
+pub mod events;
+pub mod images;
+pub mod introspection;
+pub mod leases;
+pub mod limits;
+mod proto;
+
+pub use client::Client;
+pub use content::write::{Body, BodyError, WriteRequest, Written};
+pub use content::{ContentInfo, Ingest};
+pub use cri::{CriImage, CriStatus, ImageFs};
+pub use error::{Call, Error, Unreachable};
+pub use events::{Event, Topic};
+pub use images::{Record, Target};
+pub use introspection::Version;
+pub use leases::Lease;
+
+/// Labels of a blob, an image, a lease or a snapshot: key to value.
+pub type Labels = std::collections::BTreeMap<String, String>;
