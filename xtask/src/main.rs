@@ -1,1 +1,38 @@
-fn main() {}
+//! `cargo xtask`: what a developer and the continuous integration run.
+
+mod ci;
+mod daemons;
+mod fixtures;
+mod packages;
+mod release;
+mod setup;
+mod shell;
+mod suites;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Commands of this repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+enum Command {
+    /// Installs what tests need: Debian packages (as root), containerd's releases.
+    Setup,
+    /// Set-up, then every test; ends with one line of sums.
+    Test,
+    /// Set-up, format, lints, docs, licences, the static binary, every test.
+    Ci,
+    /// Builds the bundles in examples/ from their sources.
+    Fixtures,
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    match Command::parse() {
+        Command::Setup => Ok(setup::run()),
+        Command::Test => test::run(),
+        Command::Ci => ci::run(),
+        Command::Fixtures => fixtures::run(),
+    }
+}

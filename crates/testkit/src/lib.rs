@@ -7,6 +7,7 @@
 pub mod containerd;
 pub mod corpus;
 pub mod daemon;
+pub mod examples;
 pub mod fixture;
 pub mod needs;
 pub mod process;

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::containerd::{Installed, Version};
+use crate::examples;
 
 /// Where Debian puts the CNI plugins.
 pub const CNI_PLUGINS: &str = "/usr/lib/cni";
@@ -23,6 +24,8 @@ pub enum Need {
     Containerd(Version),
     /// The CNI plugins `loopback`, `ptp` and `host-local`.
     Cni,
+    /// The compiler that made the bundles in `examples/`.
+    Compiler,
     /// A program in PATH: `skopeo`, `umoci`, `runc`, `python3`, `zstd`, `docker`, …
     Program(&'static str),
 }
@@ -37,6 +40,7 @@ impl Need {
                 .is_none()
                 .then(|| format!("no containerd {version}: run `cargo xtask setup`")),
             Self::Cni => missing_plugin(),
+            Self::Compiler => examples::missing_compiler(),
             Self::Program(name) => program(name)
                 .is_none()
                 .then(|| format!("no {name}: run `cargo xtask setup`")),
