@@ -1,5 +1,6 @@
 //! The content store: blobs by digest, and ingests, which are blobs on their way in.
 
+mod session;
 pub mod write;
 
 use bytes::Bytes;
@@ -149,4 +150,8 @@ impl From<crate::proto::content::Status> for Ingest {
 /// The wire counts bytes with a sign, though none are ever below zero.
 fn unsigned(bytes: i64) -> u64 {
     u64::try_from(bytes).unwrap_or(0)
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }

@@ -20,7 +20,7 @@ pub mod limits;
 mod proto;
 
 pub use client::Client;
-pub use content::write::{Body, BodyError, WriteRequest, Written};
+pub use content::write::{Body, BodyError, Chunks, WriteRequest, Written};
 pub use content::{ContentInfo, Ingest};
 pub use cri::{CriImage, CriStatus, ImageFs};
 pub use error::{Call, Error, Unreachable};

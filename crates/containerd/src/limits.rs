@@ -14,9 +14,9 @@ pub const WRITE_SIZE: usize = 1 << 20;
 /// Well below [`MESSAGE_SIZE`], so that labels always fit beside it.
 pub const COMMIT_SIZE: usize = 4 << 20;
 
-/// WRITE messages that wait for the socket. Two keep it busy while the next chunk is read; more
-/// only hold memory.
-pub const WRITE_QUEUE: usize = 2;
+/// Bytes of one blob that are on their way and not yet acknowledged: enough to keep both sides
+/// busy, and all the memory that one writer takes.
+pub const WRITE_WINDOW: u64 = 4 << 20;
 
 /// A unary call. The daemon's metadata lock can be held for seconds by a garbage collection or by
 /// another client's commit on a slow disk; a minute of silence means that it hangs.
@@ -25,8 +25,9 @@ pub const CALL_DEADLINE: Duration = Duration::from_secs(60);
 /// A synchronous delete waits for a garbage collection, which unlinks whatever became unreachable.
 pub const SYNC_DEADLINE: Duration = Duration::from_secs(300);
 
-/// Silence of the daemon while it owes us answers to WRITE messages. It only copies to the page
-/// cache, but a kernel that throttles writers can stop it for tens of seconds.
+/// Silence of the daemon while it owes us answers to WRITE messages, or opens an ingest. It only
+/// copies to the page cache, but a kernel that throttles writers can stop it for tens of seconds;
+/// and where an earlier writer left bytes, it hashes them first.
 pub const WRITE_IDLE: Duration = Duration::from_secs(120);
 
 /// A COMMIT, which flushes the blob to disk: 10 GiB of dirty pages at 20 MB/s.
@@ -36,11 +37,11 @@ pub const COMMIT_DEADLINE: Duration = Duration::from_secs(600);
 /// end.
 pub const APPLY_DEADLINE: Duration = Duration::from_secs(1800);
 
-/// Attempts to open an ingest that somebody holds, and the pauses between them: 50 ms, doubled up
-/// to 2 s, 10 s in all. A writer of ours that was cut off is let go within that time.
-pub const LOCKED_ATTEMPTS: u32 = 10;
+/// Pauses between attempts to open an ingest that somebody holds: doubled each time up to the
+/// maximum, about ten seconds in all. A stream of ours that was cut off is noticed by then.
 pub const LOCKED_PAUSE: Duration = Duration::from_millis(50);
 pub const LOCKED_PAUSE_MAX: Duration = Duration::from_secs(2);
+pub const LOCKED_PAUSES: usize = 9;
 
 /// Receive window of one stream and of a connection, for reading content; the daemon chooses its
 /// own for what we send. The default of 64 KiB costs a round trip for each 64 KiB.

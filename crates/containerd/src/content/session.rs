@@ -1,0 +1,177 @@
+//! One Write stream: messages go out without waiting for their answers, within a window.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::time::timeout;
+use tokio_stream::wrappers::UnboundedReceiverStream;
+use tonic::{Status, Streaming};
+
+use super::write::{BodyError, Chunks};
+use super::{signed, unsigned};
+use crate::client::{Client, service};
+use crate::error::{Call, Error};
+use crate::limits::{CALL_DEADLINE, COMMIT_DEADLINE, WRITE_IDLE, WRITE_SIZE, WRITE_WINDOW};
+use crate::proto::content::content_client::ContentClient;
+use crate::proto::content::{WriteAction, WriteContentRequest, WriteContentResponse};
+
+/// An ingest that is open, and locked by us.
+pub(super) struct Session<'a> {
+    client: &'a Client,
+    call: &'a Call,
+    /// Unbounded, for the window bounds what is in it.
+    requests: Option<UnboundedSender<WriteContentRequest>>,
+    answers: Streaming<WriteContentResponse>,
+    /// Where the next byte goes.
+    sent: u64,
+    /// What the daemon says it has.
+    acknowledged: u64,
+    committed: bool,
+}
+
+impl<'a> Session<'a> {
+    /// Opens the ingest that `first` names, and takes the answer to it.
+    pub(super) async fn open(
+        client: &'a Client,
+        call: &'a Call,
+        lease: Option<&str>,
+        first: WriteContentRequest,
+        deadline: Duration,
+    ) -> Result<Session<'a>, Error> {
+        let (requests, queue) = mpsc::unbounded_channel();
+        // The daemon opens the stream on its side only once a message is there.
+        let _ = requests.send(first);
+        let request = client.leased(call, lease, UnboundedReceiverStream::new(queue))?;
+        let mut service = service!(client, ContentClient<_>);
+        let pending = service.write(request);
+        let mut session = Session {
+            client,
+            call,
+            requests: Some(requests),
+            answers: client.answer_within(deadline, call, pending).await?,
+            sent: 0,
+            acknowledged: 0,
+            committed: false,
+        };
+        session.answer(deadline).await?;
+        session.sent = session.acknowledged;
+        Ok(session)
+    }
+
+    /// Bytes that the daemon has.
+    pub(super) fn offset(&self) -> u64 {
+        self.acknowledged
+    }
+
+    /// Sends all of `chunks`; the number of bytes that this ingest then has.
+    pub(super) async fn fill(&mut self, chunks: &mut Chunks) -> Result<u64, Error> {
+        loop {
+            let is_open = if self.sent - self.acknowledged >= WRITE_WINDOW {
+                self.answer(WRITE_IDLE).await?
+            } else {
+                tokio::select! {
+                    answer = self.answers.message() => self.note(answer)?,
+                    chunk = chunks.recv() => match chunk {
+                        Some(chunk) => self.push(chunk.map_err(|source| self.unreadable(source))?),
+                        None => return Ok(self.sent),
+                    },
+                }
+            };
+            if !is_open {
+                return Err(self.unfinished());
+            }
+        }
+    }
+
+    /// Sends `data` in messages of the right size.
+    pub(super) fn push(&mut self, mut data: Bytes) -> bool {
+        while !data.is_empty() {
+            let piece = data.split_to(data.len().min(WRITE_SIZE));
+            let offset = self.sent;
+            self.sent += piece.len() as u64;
+            self.send(WriteContentRequest {
+                action: WriteAction::Write.into(),
+                offset: signed(offset),
+                data: piece,
+                ..WriteContentRequest::default()
+            });
+        }
+        self.requests.is_some()
+    }
+
+    /// Sends `commit` and waits until the blob is in the store.
+    pub(super) async fn commit(self, commit: WriteContentRequest) -> Result<(), Error> {
+        self.send(WriteContentRequest {
+            offset: signed(self.sent),
+            ..commit
+        });
+        self.committed().await
+    }
+
+    /// Waits for the end of a stream that has seen its COMMIT.
+    pub(super) async fn committed(mut self) -> Result<(), Error> {
+        self.hang_up();
+        while self.answer(COMMIT_DEADLINE).await? {}
+        if self.committed {
+            return Ok(());
+        }
+        Err(self.unfinished())
+    }
+
+    /// Ends a stream without a commit, and waits until the daemon has let go of the ingest.
+    pub(super) async fn close(mut self) {
+        self.hang_up();
+        while matches!(self.answer(CALL_DEADLINE).await, Ok(true)) {}
+    }
+
+    /// Takes the next answer; false at the end of the stream.
+    async fn answer(&mut self, deadline: Duration) -> Result<bool, Error> {
+        match timeout(deadline, self.answers.message()).await {
+            Ok(answer) => self.note(answer),
+            Err(_) => Err(Error::Deadline {
+                call: self.call.clone(),
+                after: deadline,
+            }),
+        }
+    }
+
+    fn note(
+        &mut self,
+        answer: Result<Option<WriteContentResponse>, Status>,
+    ) -> Result<bool, Error> {
+        let answer = answer.map_err(|status| self.client.error(self.call, &status))?;
+        let Some(answer) = answer else {
+            return Ok(false);
+        };
+        self.acknowledged = unsigned(answer.offset);
+        self.committed |= answer.action() == WriteAction::Commit;
+        Ok(true)
+    }
+
+    fn send(&self, message: WriteContentRequest) {
+        // Fails only when the stream has ended, and then an answer tells why.
+        if let Some(requests) = &self.requests {
+            let _ = requests.send(message);
+        }
+    }
+
+    fn hang_up(&mut self) {
+        self.requests = None;
+    }
+
+    /// The daemon ended the stream as if all was well, but committed nothing.
+    fn unfinished(&self) -> Error {
+        Error::Malformed {
+            call: self.call.clone(),
+            field: "a commit",
+        }
+    }
+
+    fn unreadable(&self, source: BodyError) -> Error {
+        Error::Body {
+            call: self.call.clone(),
+            source,
+        }
+    }
+}
