@@ -9,6 +9,12 @@
 //! [`Bundle`].
 #![forbid(unsafe_code)]
 
+pub mod archive;
+pub mod codec;
+pub mod digest;
+pub mod escape;
+pub mod limits;
+pub mod tar;
 pub mod verdict;
 
 pub use verdict::Verdict;

@@ -1,0 +1,128 @@
+//! Why a bundle, or an entry of it, was not read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::Foreign;
+use crate::Verdict;
+use crate::codec::{Codec, DecodeError};
+use crate::escape::escaped;
+use crate::limits;
+use crate::tar::TarError;
+
+/// Why a bundle, or an entry of it, was not read. Messages name the entry; the path of the bundle
+/// only where the failure is about the path, because a verdict is always shown beside its bundle.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    #[error("{} is {what}, neither a file nor a directory", path.display())]
+    NotAFile { path: PathBuf, what: &'static str },
+    #[error(
+        "the file is empty (zero bytes): it is still arriving, or the disk was full where it was written"
+    )]
+    ZeroBytes,
+    #[error("this is {0}")]
+    Foreign(Foreign),
+    #[error(
+        "the line ends of this {codec} file were rewritten by a text-mode transfer: copy it again in binary mode"
+    )]
+    LineEnds { codec: Codec },
+    #[error(transparent)]
+    Decode(DecodeError),
+    #[error(transparent)]
+    Tar(TarError),
+    #[error("over {} entries", limits::ENTRIES)]
+    TooManyEntries,
+    #[error("the names of the entries take over {} bytes", limits::ENTRY_NAMES)]
+    NamesTooLong,
+    #[error("\"{entry}\" stands twice in the archive, and tools disagree which one counts")]
+    Repeated { entry: &'static str },
+    #[error(
+        "directory \"{}\" is over {} levels deep",
+        escaped(directory),
+        limits::DIRECTORY_DEPTH
+    )]
+    TooDeep { directory: String },
+    #[error("\"{}\" has a name that is not UTF-8", escaped(entry))]
+    NotUtf8 { entry: String },
+    #[error(
+        "entry \"{}\" links to \"{}\", which is not in the bundle",
+        escaped(link),
+        escaped(target)
+    )]
+    Dangling { link: String, target: String },
+    #[error("entry \"{}\" is a link that leads back to itself", escaped(link))]
+    Loop { link: String },
+    #[error("\"{}\" is {what}, not a file", escaped(entry))]
+    NotRegular { entry: String, what: &'static str },
+    #[error(
+        "entry \"{}\" takes {size} bytes, over the limit of {limit}",
+        escaped(entry)
+    )]
+    TooLarge {
+        entry: String,
+        size: u64,
+        limit: u64,
+    },
+    #[error(
+        "entry \"{}\" ends before its {size} bytes: the bundle was cut while it was read",
+        escaped(entry)
+    )]
+    Shrunk { entry: String, size: u64 },
+    #[error("entry \"{}\" changed while the bundle was read", escaped(entry))]
+    Changed { entry: String },
+    #[error(
+        "too many large documents in a compressed bundle (\"{}\" is one): decompress it",
+        escaped(entry)
+    )]
+    TooManyPasses { entry: String },
+}
+
+impl ArchiveError {
+    /// What the error says about the bundle; `None` where it only says that we could not look.
+    pub fn verdict(&self) -> Option<Verdict> {
+        match self {
+            Self::Io { .. } | Self::NotAFile { .. } => None,
+            Self::Decode(error) => error.verdict(),
+            Self::Tar(error) => error.verdict(),
+            Self::ZeroBytes | Self::Shrunk { .. } | Self::Changed { .. } => {
+                Some(Verdict::Incomplete)
+            }
+            _ => Some(Verdict::Refused),
+        }
+    }
+
+    pub(super) fn io(action: &'static str, path: &Path, error: impl Into<io::Error>) -> Self {
+        Self::Io {
+            action,
+            path: path.into(),
+            source: error.into(),
+        }
+    }
+
+    /// A failed read of the bundle's own file, which needs no name.
+    pub(super) fn read(error: io::Error) -> Self {
+        Self::Decode(DecodeError::Io(error))
+    }
+}
+
+impl From<TarError> for ArchiveError {
+    /// A decoder's failure is its own, not the archive's inside it.
+    fn from(error: TarError) -> Self {
+        match error {
+            TarError::Source(error) => Self::Decode(error),
+            error => Self::Tar(error),
+        }
+    }
+}
+
+impl From<DecodeError> for ArchiveError {
+    fn from(error: DecodeError) -> Self {
+        Self::Decode(error)
+    }
+}

@@ -1,0 +1,100 @@
+//! Every limit of this crate, with its reason. Input decides how much is read, never how much
+//! memory that takes.
+
+/// One kibibyte.
+const KIB: usize = 1024;
+/// One mebibyte.
+const MIB: usize = 1024 * KIB;
+
+// --- The outer file -----------------------------------------------------------------------
+
+/// Compressed bytes read at a time: large enough that a read costs less than decoding it.
+pub const INPUT_BUFFER: usize = 256 * KIB;
+/// Decoded bytes handed on at a time: it stays in the second level cache, where the next stage
+/// (a hash, a socket) finds it again.
+pub const OUTPUT_BUFFER: usize = 256 * KIB;
+/// The largest window a zstd frame may ask for: what `zstd -d` accepts without a flag, and the
+/// largest that `zstd --long` (27) makes.
+pub const ZSTD_WINDOW_LOG: u32 = 27;
+/// What an xz decoder may take: twice the need of `xz -9`, the largest preset.
+pub const XZ_MEMORY: u64 = 128 * MIB as u64;
+/// Skippable frames to look past for the first real one. pzstd writes one before each frame,
+/// seekable formats a few; a file of nothing else is no bundle.
+pub const LEADING_SKIPPABLE_FRAMES: usize = 1024;
+/// Output below this is never called a bomb, so that a small bundle may compress as well as it can.
+pub const RATIO_FLOOR: u64 = 4 << 30;
+/// Above [`RATIO_FLOOR`], output may not exceed the input by more than this factor. gzip's own
+/// maximum is 1,032; what zstd and bzip2 do beyond it, they do to zeros.
+pub const RATIO: u64 = 1100;
+/// Decoded bytes looked through, behind an archive that cannot be read, for damage to the stream
+/// that would explain it: a second of decoding or so.
+pub const DIAGNOSED: u64 = 1 << 30;
+/// Bytes looked at to tell what a file that is no bundle is instead.
+pub const RECOGNISED_PREFIX: usize = 4 * KIB;
+/// Bytes looked at for line ends that a text-mode transfer has rewritten.
+pub const LINE_END_SAMPLE: usize = MIB;
+/// Line feeds that must all follow a carriage return before a file counts as rewritten: in
+/// compressed bytes that happens by chance once in 256^16.
+pub const LINE_END_EVIDENCE: usize = 16;
+
+// --- Tar ----------------------------------------------------------------------------------
+
+/// Entries of an archive, or files of a directory. The largest bundles seen hold a few thousand.
+pub const ENTRIES: usize = 100_000;
+/// Content of one PAX or GNU long-name header. Real ones are under a few KiB, also with xattrs.
+pub const SPECIAL_HEADER: u64 = MIB as u64;
+/// Bytes of one entry's name or link target: `PATH_MAX`.
+pub const ENTRY_NAME: usize = 4096;
+/// Bytes of all names and link targets together: 168 for each of [`ENTRIES`].
+pub const ENTRY_NAMES: usize = 16 * MIB;
+/// First read after a jump over an entry's content: a page holds the next header and, mostly,
+/// the small entry behind it.
+pub const SEEK_WINDOW: usize = 4 * KIB;
+/// The window grows to this while headers keep standing close to each other, so that 100,000
+/// small entries cost a few hundred reads.
+pub const SCAN_WINDOW: usize = 256 * KIB;
+/// Links followed from one name before it is called a loop: what the kernel allows (`MAXSYMLINKS`).
+pub const LINK_HOPS: usize = 40;
+
+// --- Directories --------------------------------------------------------------------------
+
+/// Levels of a bundle directory. An image layout has three.
+pub const DIRECTORY_DEPTH: usize = 16;
+
+// --- What is kept of a compressed bundle ----------------------------------------------------
+
+/// Bytes kept of each entry's start: one tar header, and the magic of any codec.
+pub const HEAD: usize = 512;
+/// Bytes of all starts together: enough for 32,768 entries, half of what a bundle may hold and
+/// thirty times what a large one does.
+pub const HEADS_KEPT: usize = 16 * MIB;
+/// Bytes of all documents kept whole while a compressed bundle is indexed.
+pub const DOCUMENTS_KEPT: usize = 32 * MIB;
+/// A document larger than this is not kept on the chance that it is needed.
+pub const DOCUMENT_KEPT: usize = MIB;
+/// Passes over a compressed bundle for what was not kept. A few large configs need one each.
+pub const EXTRA_PASSES: u32 = 16;
+/// Content handed to a visitor at a time.
+pub const VISIT_CHUNK: usize = 256 * KIB;
+
+// --- Documents ----------------------------------------------------------------------------
+
+/// An index or manifest. Registries accept 4 MiB.
+pub const MANIFEST: u64 = 4 * MIB as u64;
+/// An image config. A long build history with inline scripts stays under this.
+pub const CONFIG: u64 = 8 * MIB as u64;
+/// Nesting of a JSON document: what serde_json allows, and far more than any document has.
+pub const JSON_DEPTH: usize = 128;
+/// Descriptors in one index or manifest.
+pub const DESCRIPTORS: usize = 10_000;
+/// Layers of one image: overlayfs stops at 500.
+pub const LAYERS: usize = 1_000;
+/// Indexes within indexes.
+pub const INDEX_DEPTH: usize = 8;
+
+// --- Words --------------------------------------------------------------------------------
+
+/// Characters of a reference's repository part, as the distribution specification has it.
+pub const REFERENCE: usize = 255;
+/// Characters of archive text shown in a message or a log line.
+pub const SHOWN_TEXT: usize = 256;

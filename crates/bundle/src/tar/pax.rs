@@ -1,0 +1,145 @@
+//! PAX extended headers: `LENGTH KEY=VALUE\n` records (POSIX.1-2017, pax, "pax Extended Header").
+
+use super::PaxFault;
+
+/// What a header says about the next entry, of the things that matter here. Times, owners and
+/// extended attributes are left aside.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Overrides<'a> {
+    pub(super) path: Option<&'a [u8]>,
+    pub(super) linkpath: Option<&'a [u8]>,
+    pub(super) size: Option<u64>,
+}
+
+/// Parses the content of an extended header. A later record wins over an earlier one, and an
+/// empty value takes an earlier one back, as the standard has it.
+pub(super) fn parse(mut content: &[u8]) -> Result<Overrides<'_>, PaxFault> {
+    let mut overrides = Overrides::default();
+    while !content.is_empty() {
+        let (key, value, rest) = record(content)?;
+        content = rest;
+        let value = Some(value).filter(|value| !value.is_empty());
+        match key {
+            b"path" => overrides.path = value,
+            b"linkpath" => overrides.linkpath = value,
+            b"size" => overrides.size = value.map(decimal).transpose()?,
+            _ if is_sparse(key) => return Err(PaxFault::Sparse),
+            _ => {}
+        }
+    }
+    Ok(overrides)
+}
+
+/// GNU tar's three sparse formats, and star's.
+fn is_sparse(key: &[u8]) -> bool {
+    key.starts_with(b"GNU.sparse.") || key == b"SCHILY.realsize"
+}
+
+type Record<'a> = (&'a [u8], &'a [u8], &'a [u8]);
+
+/// The first record's key and value, and the records after it.
+fn record(content: &[u8]) -> Result<Record<'_>, PaxFault> {
+    let space = content
+        .iter()
+        .position(|byte| *byte == b' ')
+        .ok_or(PaxFault::Length)?;
+    let (digits, _) = content.split_at_checked(space).ok_or(PaxFault::Length)?;
+    let len = decimal(digits).map_err(|_| PaxFault::Length)?;
+    let len = usize::try_from(len).map_err(|_| PaxFault::Length)?;
+    let (whole, rest) = content.split_at_checked(len).ok_or(PaxFault::Length)?;
+    let body = whole.get(space + 1..).ok_or(PaxFault::Length)?;
+    let body = body.strip_suffix(b"\n").ok_or(PaxFault::Length)?;
+    let equals = body
+        .iter()
+        .position(|byte| *byte == b'=')
+        .ok_or(PaxFault::NoKey)?;
+    match (body.get(..equals), body.get(equals + 1..)) {
+        (Some(key), Some(value)) if !key.is_empty() => Ok((key, value, rest)),
+        _ => Err(PaxFault::NoKey),
+    }
+}
+
+fn decimal(digits: &[u8]) -> Result<u64, PaxFault> {
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(PaxFault::Size);
+    }
+    let text = std::str::from_utf8(digits).map_err(|_| PaxFault::Size)?;
+    text.parse().map_err(|_| PaxFault::Size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_link_and_size_are_taken_and_the_rest_is_left() {
+        for (content, expected) in [
+            (&b""[..], Overrides::default()),
+            (
+                b"12 path=a/b\n",
+                Overrides {
+                    path: Some(b"a/b"),
+                    ..Overrides::default()
+                },
+            ),
+            (
+                b"15 linkpath=a=\n",
+                Overrides {
+                    linkpath: Some(b"a="),
+                    ..Overrides::default()
+                },
+            ),
+            (
+                b"19 size=8589934592\n",
+                Overrides {
+                    size: Some(1 << 33),
+                    ..Overrides::default()
+                },
+            ),
+            (b"30 mtime=1350244992.023960108\n", Overrides::default()),
+            (b"26 SCHILY.xattr.user.a=\n\0\n", Overrides::default()),
+            (
+                b"10 path=a\n10 path=b\n",
+                Overrides {
+                    path: Some(b"b"),
+                    ..Overrides::default()
+                },
+            ),
+            (b"10 path=a\n8 path=\n", Overrides::default()),
+        ] {
+            let shown = content.escape_ascii();
+            assert_eq!(parse(content), Ok(expected), "{shown}");
+        }
+    }
+
+    #[test]
+    fn malformed_records_are_refused() {
+        for (content, fault) in [
+            (&b"path=a\n"[..], PaxFault::Length),
+            (b"\0\0\0\0", PaxFault::Length),
+            (b" path=a\n", PaxFault::Length),
+            (b"+9 path=a\n", PaxFault::Length),
+            (b"8 path=a\n", PaxFault::Length),
+            (b"11 path=a\n", PaxFault::Length),
+            (b"11 path=a\n\n", PaxFault::Length),
+            (b"0 path=a\n", PaxFault::Length),
+            (b"2 path=a\n", PaxFault::Length),
+            (b"99999999999999999999999 path=a\n", PaxFault::Length),
+            (b"18446744073709551615 path=a\n", PaxFault::Length),
+            (b"10 path a\n", PaxFault::NoKey),
+            (b"6 =ab\n", PaxFault::NoKey),
+            (b"11 size=0x\n", PaxFault::Size),
+            (b"11 size=-1\n", PaxFault::Size),
+            (b"31 size=999999999999999999999\n", PaxFault::Size),
+            (b"22 GNU.sparse.major=1\n", PaxFault::Sparse),
+            (b"21 SCHILY.realsize=9\n", PaxFault::Sparse),
+        ] {
+            let shown = content.escape_ascii().to_string();
+            let result = parse(content);
+            assert!(result.is_err(), "{shown}: {result:?}");
+            if fault != PaxFault::Size {
+                assert_eq!(result, Err(fault), "{shown}");
+            }
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! Entries one after another, from any source of bytes.
+
+use super::header::{self, Header};
+use super::{BLOCK, Entry, Kind, NameFault, PaxFault, TarError, name, pax};
+use crate::codec::DecodeError;
+use crate::limits;
+
+/// Where an archive's bytes come from: a file that can be jumped in, or a decoder that cannot.
+pub trait Source {
+    /// The bytes that come next, at least one of them; none at the end.
+    fn fill(&mut self) -> Result<&[u8], DecodeError>;
+    /// Takes `count` of the bytes that [`fill`](Self::fill) showed.
+    fn consume(&mut self, count: usize);
+    /// Passes over `count` bytes. Returns how many there were.
+    fn skip(&mut self, count: u64) -> Result<u64, DecodeError>;
+}
+
+/// Reads an archive from its start to its end.
+#[derive(Debug)]
+pub struct Reader<S> {
+    source: S,
+    /// Bytes taken from the source.
+    offset: u64,
+    /// Bytes that the last [`chunk`](Self::chunk) showed, not yet taken.
+    shown: usize,
+    /// The entry whose content comes next, for messages.
+    entry: String,
+    size: u64,
+    left: u64,
+}
+
+impl<S: Source> Reader<S> {
+    pub fn new(source: S) -> Self {
+        Self {
+            source,
+            offset: 0,
+            shown: 0,
+            entry: String::new(),
+            size: 0,
+            left: 0,
+        }
+    }
+
+    /// The source, wherever the reader left it.
+    pub fn into_source(self) -> S {
+        self.source
+    }
+
+    /// The next entry, whose content [`chunk`](Self::chunk) gives; what is left of the last one's
+    /// is passed over. `None` at the end of the archive, once the source has been read to its end
+    /// and nothing but zeros was found there.
+    pub fn next_entry(&mut self) -> Result<Option<Entry>, TarError> {
+        self.pass_content()?;
+        let mut extensions = Extensions::default();
+        loop {
+            let offset = self.offset;
+            let block = self.block()?.ok_or(TarError::NoEnd { offset })?;
+            if block.iter().all(|byte| *byte == 0) {
+                extensions.must_be_empty()?;
+                self.pass_end(offset)?;
+                return Ok(None);
+            }
+            let header = Header::parse(&block, offset)?;
+            if let Some(special) = Special::of(header.typeflag()) {
+                let content = self.special_content(special, &header, offset)?;
+                extensions.add(special, content, offset)?;
+                continue;
+            }
+            let entry = self.entry(&header, &extensions, offset)?;
+            self.entry.clone_from(&entry.name);
+            (self.size, self.left) = (entry.size, entry.size);
+            return Ok(Some(entry));
+        }
+    }
+
+    /// The next piece of the entry's content, as large as the source's buffer happens to be; empty
+    /// at its end.
+    pub fn chunk(&mut self) -> Result<&[u8], TarError> {
+        self.take_shown();
+        if self.left == 0 {
+            return Ok(&[]);
+        }
+        let bytes = self.source.fill()?;
+        let count = usize::try_from(self.left)
+            .unwrap_or(usize::MAX)
+            .min(bytes.len());
+        let chunk = bytes.get(..count).unwrap_or_default();
+        if chunk.is_empty() {
+            return Err(TarError::CutContent {
+                entry: std::mem::take(&mut self.entry),
+                size: self.size,
+                present: self.size - self.left,
+            });
+        }
+        self.shown = count;
+        self.left -= count as u64;
+        Ok(chunk)
+    }
+
+    fn take_shown(&mut self) {
+        self.source.consume(self.shown);
+        self.offset += self.shown as u64;
+        self.shown = 0;
+    }
+
+    /// Passes over the rest of the entry's content and its padding. A file that ends within the
+    /// padding lacks its end mark as well, and is reported for that.
+    fn pass_content(&mut self) -> Result<(), TarError> {
+        self.take_shown();
+        let passed = self.source.skip(self.left)?;
+        if passed < self.left {
+            return Err(TarError::CutContent {
+                entry: std::mem::take(&mut self.entry),
+                size: self.size,
+                present: self.size - self.left + passed,
+            });
+        }
+        let padding = self.size.next_multiple_of(BLOCK as u64) - self.size;
+        self.offset += passed + self.source.skip(padding)?;
+        (self.size, self.left) = (0, 0);
+        Ok(())
+    }
+
+    /// The next block; `None` where the source ends before it.
+    fn block(&mut self) -> Result<Option<[u8; BLOCK]>, TarError> {
+        let mut block = [0; BLOCK];
+        let mut filled = 0;
+        while let Some(room) = block.get_mut(filled..).filter(|room| !room.is_empty()) {
+            let bytes = self.source.fill()?;
+            let count = bytes.len().min(room.len());
+            if count == 0 && filled == 0 {
+                return Ok(None);
+            }
+            if count == 0 {
+                return Err(TarError::CutHeader {
+                    offset: self.offset,
+                });
+            }
+            room.iter_mut()
+                .zip(bytes)
+                .for_each(|(room, byte)| *room = *byte);
+            self.source.consume(count);
+            filled += count;
+        }
+        self.offset += BLOCK as u64;
+        Ok(Some(block))
+    }
+
+    /// Behind the first zero block at `offset`: a second one, and then nothing but zeros up to the
+    /// end of the source, which a decoder's trailer is checked at.
+    fn pass_end(&mut self, offset: u64) -> Result<(), TarError> {
+        let second = self.block()?.ok_or(TarError::NoEnd { offset })?;
+        if second.iter().any(|byte| *byte != 0) {
+            return Err(TarError::LoneZeroBlock { offset });
+        }
+        loop {
+            let bytes = self.source.fill()?;
+            let (count, foreign) = (bytes.len(), bytes.iter().position(|byte| *byte != 0));
+            if let Some(position) = foreign {
+                return Err(self.trailing(position)?);
+            }
+            if count == 0 {
+                return Ok(());
+            }
+            self.source.consume(count);
+            self.offset += count as u64;
+        }
+    }
+
+    /// What stands `position` bytes further on, after the end.
+    fn trailing(&mut self, position: usize) -> Result<TarError, TarError> {
+        let whole_blocks = position - position % BLOCK;
+        let offset = self.offset + position as u64;
+        self.source.consume(whole_blocks);
+        self.offset += whole_blocks as u64;
+        Ok(match self.block() {
+            Ok(Some(block)) if header::is_header(&block) => TarError::SecondArchive {
+                offset: self.offset - BLOCK as u64,
+            },
+            Err(TarError::Source(error)) => TarError::Source(error),
+            _ => TarError::Trailing { offset },
+        })
+    }
+
+    /// The content of a header that is about the next entry, without its padding.
+    fn special_content(
+        &mut self,
+        special: Special,
+        header: &Header<'_>,
+        offset: u64,
+    ) -> Result<Vec<u8>, TarError> {
+        let size = header.size()?;
+        if size > limits::SPECIAL_HEADER {
+            return Err(TarError::SpecialSize {
+                what: special.as_str(),
+                offset,
+                size,
+            });
+        }
+        special.as_str().clone_into(&mut self.entry);
+        (self.size, self.left) = (size, size);
+        let mut content = Vec::new();
+        loop {
+            match self.chunk()? {
+                [] => break,
+                chunk => content.extend_from_slice(chunk),
+            }
+        }
+        self.pass_content()?;
+        Ok(content)
+    }
+
+    fn entry(
+        &self,
+        header: &Header<'_>,
+        extensions: &Extensions,
+        offset: u64,
+    ) -> Result<Entry, TarError> {
+        let own = extensions.resolve()?;
+        let raw_name = own.name.map_or_else(|| header.name(), <[u8]>::to_vec);
+        let raw_link = own.link.unwrap_or_else(|| header.link());
+        let name = name::normalise(&raw_name).map_err(|fault| TarError::Name {
+            what: "entry name",
+            name: name::shown(&raw_name),
+            offset,
+            fault,
+        })?;
+        let size = own.size.map_or_else(|| header.size(), Ok)?;
+        let kind = kind(header.typeflag(), &name, &raw_name, raw_link, offset)?;
+        without_content(&kind, &name, size)?;
+        Ok(Entry {
+            name,
+            kind,
+            size,
+            offset: self.offset,
+        })
+    }
+}
+
+/// What an entry of this type is. V7 archives mark directories by a slash alone.
+fn kind(
+    typeflag: u8,
+    name: &str,
+    raw_name: &[u8],
+    raw_link: &[u8],
+    offset: u64,
+) -> Result<Kind, TarError> {
+    let entry = || name.to_owned();
+    let special = |what| {
+        Err(TarError::Special {
+            entry: entry(),
+            what,
+        })
+    };
+    match typeflag {
+        0 if raw_name.ends_with(b"/") => Ok(Kind::Directory),
+        0 | b'0' | b'7' if name.is_empty() => Err(TarError::Name {
+            what: "entry name",
+            name: name::shown(raw_name),
+            offset,
+            fault: NameFault::Empty,
+        }),
+        0 | b'0' | b'7' => Ok(Kind::File),
+        b'1' => Ok(Kind::HardLink {
+            target: target(raw_link, offset)?,
+        }),
+        b'2' => Ok(Kind::Symlink {
+            target: target(raw_link, offset)?,
+        }),
+        b'3' => special("a character device"),
+        b'4' => special("a block device"),
+        b'5' => Ok(Kind::Directory),
+        b'6' => special("a FIFO"),
+        b'D' => special("a GNU incremental-backup directory"),
+        b'M' => special("the continuation of another GNU volume"),
+        b'V' => special("a GNU volume label"),
+        b'S' => Err(TarError::Sparse { entry: entry() }),
+        typeflag => Err(TarError::UnknownType {
+            entry: entry(),
+            typeflag,
+        }),
+    }
+}
+
+fn target(raw: &[u8], offset: u64) -> Result<String, TarError> {
+    let fault = |fault| TarError::Name {
+        what: "link target",
+        name: name::shown(raw),
+        offset,
+        fault,
+    };
+    match name::checked(raw).map_err(fault)? {
+        "" => Err(fault(NameFault::Empty)),
+        target => Ok(target.to_owned()),
+    }
+}
+
+/// Only files have content: some readers pass over what a link or directory announces, others
+/// take the next header right behind it.
+fn without_content(kind: &Kind, name: &str, size: u64) -> Result<(), TarError> {
+    let what = match kind {
+        Kind::File => return Ok(()),
+        Kind::Directory => "a directory",
+        Kind::Symlink { .. } => "a symbolic link",
+        Kind::HardLink { .. } => "a hard link",
+    };
+    match size {
+        0 => Ok(()),
+        size => Err(TarError::UnexpectedContent {
+            entry: name.to_owned(),
+            what,
+            size,
+        }),
+    }
+}
+
+/// A header that is about the next entry, or about all that follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Special {
+    Pax,
+    GlobalPax,
+    LongName,
+    LongLink,
+}
+
+impl Special {
+    fn of(typeflag: u8) -> Option<Self> {
+        match typeflag {
+            b'x' => Some(Self::Pax),
+            b'g' => Some(Self::GlobalPax),
+            b'L' => Some(Self::LongName),
+            b'K' => Some(Self::LongLink),
+            _ => None,
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Pax => "PAX header",
+            Self::GlobalPax => "global PAX header",
+            Self::LongName => "GNU long name",
+            Self::LongLink => "GNU long link target",
+        }
+    }
+}
+
+/// The content of the special headers before an entry, and where the last of them stands.
+#[derive(Debug, Default)]
+struct Extensions {
+    pax: Option<Vec<u8>>,
+    long_name: Option<Vec<u8>>,
+    long_link: Option<Vec<u8>>,
+    offset: u64,
+}
+
+/// What the special headers say about their entry.
+struct Own<'a> {
+    name: Option<&'a [u8]>,
+    link: Option<&'a [u8]>,
+    size: Option<u64>,
+}
+
+impl Extensions {
+    fn add(&mut self, special: Special, content: Vec<u8>, offset: u64) -> Result<(), TarError> {
+        let place = match special {
+            Special::Pax => &mut self.pax,
+            Special::LongName => &mut self.long_name,
+            Special::LongLink => &mut self.long_link,
+            Special::GlobalPax => return about_nothing(&content, offset),
+        };
+        if place.replace(content).is_some() {
+            return Err(TarError::Pax {
+                offset,
+                fault: PaxFault::Repeated,
+            });
+        }
+        self.offset = offset;
+        Ok(())
+    }
+
+    fn resolve(&self) -> Result<Own<'_>, TarError> {
+        let offset = self.offset;
+        let pax = pax::parse(self.pax.as_deref().unwrap_or_default())
+            .map_err(|fault| TarError::Pax { offset, fault })?;
+        let long_name = self.long_name.as_deref().map(terminated);
+        let long_link = self.long_link.as_deref().map(terminated);
+        if pax
+            .path
+            .and(long_name)
+            .or(pax.linkpath.and(long_link))
+            .is_some()
+        {
+            return Err(TarError::NamedTwice { offset });
+        }
+        Ok(Own {
+            name: pax.path.or(long_name),
+            link: pax.linkpath.or(long_link),
+            size: pax.size,
+        })
+    }
+
+    fn must_be_empty(&self) -> Result<(), TarError> {
+        match (&self.pax, &self.long_name, &self.long_link) {
+            (None, None, None) => Ok(()),
+            _ => Err(TarError::NoEntryFollows {
+                offset: self.offset,
+            }),
+        }
+    }
+}
+
+/// A global header may carry comments and times. Readers disagree whether names and sizes in it
+/// are about the entries that follow.
+fn about_nothing(content: &[u8], offset: u64) -> Result<(), TarError> {
+    match pax::parse(content) {
+        Ok(overrides) if overrides == pax::Overrides::default() => Ok(()),
+        Ok(_) => Err(TarError::Pax {
+            offset,
+            fault: PaxFault::Global,
+        }),
+        Err(fault) => Err(TarError::Pax { offset, fault }),
+    }
+}
+
+/// A GNU long name without the NULs at its end.
+fn terminated(content: &[u8]) -> &[u8] {
+    let end = content
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .map_or(0, |last| last + 1);
+    content.get(..end).unwrap_or_default()
+}
