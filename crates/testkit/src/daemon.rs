@@ -113,6 +113,12 @@ impl Daemon {
         self.home.path()
     }
 
+    /// A name that no other daemon has: of its folder, its pod network, its control group.
+    pub fn tag(&self) -> String {
+        let name = self.home().file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+
     /// Its process id, while it runs.
     pub fn pid(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
@@ -233,6 +239,6 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         // Whatever goes on after this is ended by what follows.
         let _ = self.stop();
-        cleanup::all(self.home());
+        cleanup::all(self.home(), &self.tag());
     }
 }

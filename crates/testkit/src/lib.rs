@@ -10,6 +10,8 @@ pub mod daemon;
 pub mod examples;
 pub mod fixture;
 pub mod needs;
+#[cfg(feature = "pods")]
+pub mod pods;
 pub mod process;
 pub mod suite;
 pub mod wait;

@@ -19,12 +19,23 @@ use crate::wait;
 /// Where libcni notes what it gave to whom; the place can't be configured through CRI.
 const NETWORK_NOTES: &str = "/var/lib/cni/results";
 
-/// Ends all that was started below `home`, and removes what it left outside.
-pub(super) fn all(home: &Path) {
+/// Where control groups are: one tree, or one for each controller below it.
+const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
+
+/// Where a daemon's state says on which sockets its shims listen; those are outside of it.
+const TASKS: &str = "state/io.containerd.runtime.v2.task";
+
+/// Ends all that was started below `home`, and removes what has the name `tag` outside.
+pub(super) fn all(home: &Path, tag: &str) {
+    let sockets = shim_sockets(&home.join(TASKS));
     containers(&config::runc_root(home));
     processes(home);
+    for socket in sockets {
+        let _ = fs::remove_file(socket);
+    }
     mounts(home);
-    notes(&config::network(home));
+    notes(tag);
+    control_groups(tag);
 }
 
 /// Kills every container, and removes its control groups.
@@ -44,6 +55,22 @@ fn containers(runc_root: &Path) {
                 .output();
         }
     }
+}
+
+/// The sockets of all shims that run, as 1.x (`address`) and 2.x (`bootstrap.json`) note them.
+fn shim_sockets(tasks: &Path) -> Vec<PathBuf> {
+    let tasks = list(tasks)
+        .into_iter()
+        .flat_map(|namespace| list(&namespace));
+    let notes = tasks.flat_map(|task| ["address", "bootstrap.json"].map(|note| task.join(note)));
+    notes.filter_map(|note| socket_in(&note)).collect()
+}
+
+/// The path in `unix:///run/…`, alone or as a JSON string.
+fn socket_in(note: &Path) -> Option<PathBuf> {
+    let text = fs::read_to_string(note).ok()?;
+    let (_, rest) = text.split_once("unix://")?;
+    rest.split(['"', '\n']).next().map(PathBuf::from)
 }
 
 /// Kills shims, which name the daemon's socket in their arguments.
@@ -102,6 +129,15 @@ fn notes(network: &str) {
         if name.starts_with(network) {
             let _ = fs::remove_file(&note);
         }
+    }
+}
+
+/// Removes the group that pods had theirs in, which is empty by now.
+fn control_groups(tag: &str) {
+    let tree = PathBuf::from(CONTROL_GROUPS);
+    let controllers = list(&tree);
+    for parent in controllers.into_iter().chain([tree]) {
+        let _ = fs::remove_dir(parent.join(tag));
     }
 }
 

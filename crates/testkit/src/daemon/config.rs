@@ -2,6 +2,9 @@
 //!
 //! Everything that a daemon writes goes below its own folder: sockets, mounts, runc's state, the
 //! network's addresses. So several run side by side, and removing the folder removes them.
+//!
+//! Pods don't lower their OOM score below the daemon's, which takes a capability that root has
+//! not in every container or virtual machine.
 
 use std::fs;
 use std::io;
@@ -37,12 +40,6 @@ pub(super) fn path(home: &Path) -> PathBuf {
     home.join("config.toml")
 }
 
-/// The name of the pod network, unlike any other daemon's.
-pub(super) fn network(home: &Path) -> String {
-    let name = home.file_name().unwrap_or_default();
-    format!("airdock-{}", name.to_string_lossy())
-}
-
 /// Where the CRI plugin's runc keeps its state.
 pub(super) fn runc_root(home: &Path) -> PathBuf {
     home.join("runc")
@@ -53,7 +50,7 @@ pub(super) fn write(daemon: &Daemon) -> io::Result<()> {
     let home = daemon.home();
     let mut text = base(daemon);
     if let Some(cri) = &daemon.options.cri {
-        write_network(home)?;
+        write_network(daemon)?;
         text.push_str(&match daemon.version() {
             Version::V1_6 | Version::V1_7 => cri_1(home, cri),
             Version::V2_1 => cri_2(home, cri),
@@ -97,6 +94,7 @@ fn cri_1(home: &Path, cri: &Cri) -> String {
 sandbox_image = {sandbox:?}
 stream_server_port = "0"
 netns_mounts_under_state_dir = true
+restrict_oom_score_adj = true
 {runtime}"#,
         sandbox = cri.sandbox_image,
         runtime = runtime("io.containerd.grpc.v1.cri", home),
@@ -112,6 +110,7 @@ stream_server_port = "0"
 sandbox = {sandbox:?}
 [plugins."io.containerd.cri.v1.runtime"]
 netns_mounts_under_state_dir = true
+restrict_oom_score_adj = true
 {runtime}"#,
         sandbox = cri.sandbox_image,
         runtime = runtime("io.containerd.cri.v1.runtime", home),
@@ -138,10 +137,11 @@ fn network_dir(home: &Path) -> PathBuf {
 }
 
 /// A pair of interfaces for each pod: no bridge, no packet filter, no route beyond the machine.
-fn write_network(home: &Path) -> io::Result<()> {
+fn write_network(daemon: &Daemon) -> io::Result<()> {
+    let home = daemon.home();
     let config = serde_json::json!({
         "cniVersion": "0.4.0",
-        "name": network(home),
+        "name": daemon.tag(),
         "plugins": [{
             "type": "ptp",
             "ipam": {
