@@ -3,10 +3,11 @@
 use std::env;
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use airdock_testkit::repository;
 use anyhow::{Context as _, bail};
 
 /// One line on standard output.
@@ -15,16 +16,11 @@ pub(crate) fn say(line: &str) {
     println!("{line}");
 }
 
-/// The top folder of the repository.
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
 /// The cargo that runs this, started in the top folder.
 pub(crate) fn cargo(args: &[&str]) -> Command {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
-    command.args(args).current_dir(root());
+    command.args(args).current_dir(repository());
     command
 }
 

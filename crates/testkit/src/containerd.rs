@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::needs;
+use crate::{needs, repository};
 
 /// Names the folder that holds `<version>/usr/bin/containerd` for each version.
 pub const DAEMONS: &str = "AIRDOCK_DAEMONS";
@@ -101,7 +101,7 @@ fn release(containerd: &Path) -> Option<String> {
 
 /// The folder of fetched daemons: `target/daemons`, or what the environment names.
 pub fn daemons() -> PathBuf {
-    let fetched = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/daemons");
+    let fetched = || repository().join("target/daemons");
     env::var_os(DAEMONS).map_or_else(fetched, PathBuf::from)
 }
 

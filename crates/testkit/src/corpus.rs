@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use crate::repository;
 
 /// One row of `expected.tsv`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +33,7 @@ impl Row {
 
 /// The folder of the samples.
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus")
+    repository().join("tests/corpus")
 }
 
 /// All rows of `expected.tsv`, in its order.

@@ -5,11 +5,11 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::fixture::{Bundle, Image, Layer, Target};
-use crate::needs;
+use crate::{needs, repository};
 
 /// The compiler that the committed bundles were made with: Debian 12's.
 const COMPILER: &str = "clang version 14.";
@@ -51,7 +51,7 @@ pub struct Example {
 
 /// The folder of sources and bundles.
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+    repository().join("examples")
 }
 
 /// Compiles the sources and packs all bundles.

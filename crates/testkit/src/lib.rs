@@ -20,3 +20,9 @@ pub use containerd::Version;
 pub use daemon::Daemon;
 pub use needs::Need;
 pub use suite::{Outcome, Suite};
+
+/// The top folder of the repository.
+pub fn repository() -> &'static std::path::Path {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here)
+}

@@ -3,6 +3,7 @@
 //! A test whose needs aren't met is reported as ignored, with the reason; it never counts as
 //! passed. Each test has a folder of its own, gone afterwards.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -85,7 +86,8 @@ impl Suite {
             }
             let dir = folder()?;
             let mut daemon = Daemon::start_with(version, options)?;
-            run(&mut daemon, dir.path()).map_err(|failed| with_log(failed, &daemon))?;
+            let outcome = caught(|| run(&mut daemon, dir.path()));
+            outcome.map_err(|failed| with_log(failed, &daemon))?;
             Ok(Completion::Completed)
         }));
         self
@@ -105,6 +107,16 @@ fn module(version: Version) -> String {
 
 fn folder() -> std::io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix("airdock-test-").tempdir()
+}
+
+/// A failed assertion as a failure, so that the daemon's log can be told with it.
+fn caught(run: impl FnOnce() -> Outcome) -> Outcome {
+    // What a test has half done is its daemon and its folder, which are thrown away.
+    panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or(payload.downcast_ref::<&str>().copied());
+        Err(text.unwrap_or("panicked").into())
+    })
 }
 
 /// A failure with the last lines of the daemon's log below it.

@@ -11,6 +11,7 @@ use airdock_testkit::{Daemon, Outcome, Suite, Version};
 fn main() -> ExitCode {
     let suite = Suite::new()
         .on_each_containerd("imports_a_fixture", &[], imports_a_fixture)
+        .on_each_containerd("imports_it_as_docker_archive", &[], imports_docker_archive)
         .on_each_containerd("keeps_its_images_when_killed", &[], keeps_its_images)
         .on_each_containerd("leaves_nothing_behind", &[], leaves_nothing_behind);
     let with_cri = Version::ALL.into_iter().fold(suite, |suite, version| {
@@ -41,6 +42,17 @@ fn imports_a_fixture(daemon: &mut Daemon, dir: &Path) -> Outcome {
     for blob in image.blobs() {
         assert!(content.contains(blob.digest()), "{content}");
     }
+    Ok(())
+}
+
+fn imports_docker_archive(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let path = dir.join("t.tar");
+    let bundle = Bundle::new().with(&[NAME], Image::small("t"));
+    bundle.docker().write_tar(&path)?;
+    daemon.ctr_text(&["images", "import", &path.to_string_lossy()])?;
+    let check = daemon.ctr_text(&["images", "check"])?;
+    let complete = |line: &str| line.contains(NAME) && line.contains("complete");
+    assert!(check.lines().any(complete), "{check}");
     Ok(())
 }
 
