@@ -34,7 +34,8 @@ struct Address {
 
 impl Client {
     /// Prepares a connection; the first call opens it, and a later one opens it again when it
-    /// broke. Fails only for a namespace that no header can carry.
+    /// broke. Fails only for a namespace that no header can carry. The connection lives in the
+    /// tokio runtime that this is called in, and there must be one.
     pub fn connect(socket: &Path, namespace: &str) -> Result<Client, Error> {
         let call = Call::new("connect", socket.display().to_string());
         let address = Address {
@@ -80,15 +81,10 @@ impl Client {
         request
     }
 
-    /// `message` for our namespace and, if given, under a lease.
-    pub(crate) fn leased<T>(
-        &self,
-        call: &Call,
-        lease: Option<&str>,
-        message: T,
-    ) -> Result<Request<T>, Error> {
+    /// `message` for our namespace, under the call's lease if it has one.
+    pub(crate) fn leased<T>(&self, call: &Call, message: T) -> Result<Request<T>, Error> {
         let mut request = self.request(message);
-        if let Some(lease) = lease {
+        if let Some(lease) = &call.lease {
             let lease = header(call, lease)?;
             request.metadata_mut().insert(LEASE, lease);
         }

@@ -27,10 +27,8 @@ pub struct CriImage {
 pub struct CriStatus {
     /// Whether it would start a container; the network is a matter of its own.
     pub ready: bool,
-    /// The pause image's name, where this release tells it.
+    /// The name of the pause image, which every pod needs. Told by 1.x alone.
     pub sandbox_image: Option<String>,
-    /// The snapshotter that it unpacks into, where this release tells it.
-    pub snapshotter: Option<String>,
 }
 
 /// A file system that CRI keeps images on.
@@ -99,10 +97,11 @@ impl From<FilesystemUsage> for ImageFs {
 
 impl From<StatusResponse> for CriStatus {
     fn from(answer: StatusResponse) -> CriStatus {
+        let status = answer.status.unwrap_or_default();
+        let config = answer.info.get("config");
         CriStatus {
-            ready: is_ready(&answer.status.unwrap_or_default()),
-            sandbox_image: None,
-            snapshotter: None,
+            ready: is_ready(&status),
+            sandbox_image: config.and_then(|config| sandbox_image(config)),
         }
     }
 }
@@ -110,4 +109,32 @@ impl From<StatusResponse> for CriStatus {
 fn is_ready(status: &RuntimeStatus) -> bool {
     let mut conditions = status.conditions.iter();
     conditions.any(|condition| condition.r#type == "RuntimeReady" && condition.status)
+}
+
+/// Reads the plugin's configuration, which is JSON.
+fn sandbox_image(config: &str) -> Option<String> {
+    let config: serde_json::Value = serde_json::from_str(config).ok()?;
+    let name = config.get("sandboxImage")?.as_str()?;
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_configuration_that_names_a_sandbox_image_gives_one() {
+        for (config, image) in [
+            (
+                r#"{"containerd":{},"sandboxImage":"pause:1"}"#,
+                Some("pause:1"),
+            ),
+            (r#"{"containerd":{}}"#, None),
+            (r#"{"sandboxImage":""}"#, None),
+            (r#"{"sandboxImage":3}"#, None),
+            ("not JSON", None),
+        ] {
+            assert_eq!(sandbox_image(config).as_deref(), image, "{config}");
+        }
+    }
 }

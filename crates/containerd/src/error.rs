@@ -16,6 +16,8 @@ use crate::content::write::BodyError;
 pub struct Call {
     pub name: &'static str,
     pub subject: String,
+    /// The daemon doesn't name the lease that it misses, so we do.
+    pub lease: Option<String>,
 }
 
 impl Call {
@@ -23,17 +25,26 @@ impl Call {
         Call {
             name,
             subject: subject.into(),
+            lease: None,
         }
+    }
+
+    pub(crate) fn under(self, lease: Option<&str>) -> Call {
+        let lease = lease.map(str::to_owned);
+        Call { lease, ..self }
     }
 }
 
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)?;
-        if self.subject.is_empty() {
-            return Ok(());
+        if !self.subject.is_empty() {
+            write!(f, " {}", self.subject)?;
         }
-        write!(f, " {}", self.subject)
+        match &self.lease {
+            Some(lease) => write!(f, " under lease {lease}"),
+            None => Ok(()),
+        }
     }
 }
 

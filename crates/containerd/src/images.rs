@@ -37,9 +37,9 @@ pub struct Record {
 
 impl Client {
     /// The records that match any of `filters` (containerd's filter syntax), all without filters.
-    pub async fn images(&self, filters: &[String]) -> Result<Vec<Record>, Error> {
+    pub async fn images(&self, filters: &[&str]) -> Result<Vec<Record>, Error> {
         let call = Call::new("images.List", filters.join(" "));
-        let filters = filters.to_vec();
+        let filters = filters.iter().map(|&filter| filter.to_owned()).collect();
         let request = self.request(ListImagesRequest { filters });
         let mut service = service!(self, ImagesClient<_>);
         let images = self.answer(&call, service.list(request)).await?.images;
@@ -60,9 +60,9 @@ impl Client {
 
     /// Creates a name that must not exist yet ([`Error::AlreadyExists`]).
     pub async fn image_create(&self, lease: Option<&str>, record: &Record) -> Result<(), Error> {
-        let call = Call::new("images.Create", &record.name);
+        let call = Call::new("images.Create", &record.name).under(lease);
         let image = Some(image(record));
-        let request = self.leased(&call, lease, CreateImageRequest { image })?;
+        let request = self.leased(&call, CreateImageRequest { image })?;
         let mut service = service!(self, ImagesClient<_>);
         self.answer(&call, service.create(request)).await?;
         Ok(())
@@ -76,13 +76,13 @@ impl Client {
         record: &Record,
         mask: &[&str],
     ) -> Result<(), Error> {
-        let call = Call::new("images.Update", &record.name);
+        let call = Call::new("images.Update", &record.name).under(lease);
         let paths = mask.iter().map(|&path| path.to_owned()).collect();
         let message = UpdateImageRequest {
             image: Some(image(record)),
             update_mask: Some(FieldMask { paths }),
         };
-        let request = self.leased(&call, lease, message)?;
+        let request = self.leased(&call, message)?;
         let mut service = service!(self, ImagesClient<_>);
         self.answer(&call, service.update(request)).await?;
         Ok(())

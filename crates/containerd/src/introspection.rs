@@ -1,5 +1,7 @@
 //! Which containerd this is, and what its plugins tell about themselves.
 
+use std::collections::BTreeMap;
+
 use crate::client::{Client, service};
 use crate::error::{Call, Error, Unreachable};
 use crate::proto::introspection::PluginsRequest;
@@ -41,12 +43,24 @@ impl Client {
         id: &str,
         export: &str,
     ) -> Result<Option<String>, Error> {
-        let call = Call::new("introspection.Plugins", format!("{kind} {id}"));
-        let filters = vec![format!("type=={kind:?},id=={id:?}")];
+        Ok(self.plugin_exports(kind, export).await?.remove(id))
+    }
+
+    /// The same of all plugins of a kind, by their ids.
+    pub async fn plugin_exports(
+        &self,
+        kind: &str,
+        export: &str,
+    ) -> Result<BTreeMap<String, String>, Error> {
+        let call = Call::new("introspection.Plugins", kind);
+        let filters = vec![format!("type=={kind:?}")];
         let request = self.request(PluginsRequest { filters });
         let mut service = service!(self, IntrospectionClient<_>);
         let plugins = self.answer(&call, service.plugins(request)).await?.plugins;
-        let mut exports = plugins.into_iter().map(|plugin| plugin.exports);
-        Ok(exports.find_map(|mut exports| exports.remove(export)))
+        let exports = plugins.into_iter().filter_map(|mut plugin| {
+            let value = plugin.exports.remove(export)?;
+            Some((plugin.id, value))
+        });
+        Ok(exports.collect())
     }
 }

@@ -35,14 +35,13 @@ impl<'a> Session<'a> {
     pub(super) async fn open(
         client: &'a Client,
         call: &'a Call,
-        lease: Option<&str>,
         first: WriteContentRequest,
         deadline: Duration,
     ) -> Result<Session<'a>, Error> {
         let (requests, queue) = mpsc::unbounded_channel();
         // The daemon opens the stream on its side only once a message is there.
         let _ = requests.send(first);
-        let request = client.leased(call, lease, UnboundedReceiverStream::new(queue))?;
+        let request = client.leased(call, UnboundedReceiverStream::new(queue))?;
         let mut service = service!(client, ContentClient<_>);
         let pending = service.write(request);
         let mut session = Session {

@@ -66,8 +66,7 @@ impl Client {
     ) -> Result<Written, Error> {
         let writer = Writer {
             client: self,
-            lease,
-            call: Call::new("content.Write", &request.digest),
+            call: Call::new("content.Write", &request.digest).under(lease),
             request,
         };
         match writer.write(body).await {
@@ -83,7 +82,6 @@ impl Client {
 
 struct Writer<'a> {
     client: &'a Client,
-    lease: Option<&'a str>,
     call: Call,
     request: WriteRequest,
 }
@@ -166,7 +164,7 @@ impl Writer<'_> {
         let mut pauses = pauses();
         loop {
             let first = first.clone();
-            let session = Session::open(self.client, &self.call, self.lease, first, deadline);
+            let session = Session::open(self.client, &self.call, first, deadline);
             match session.await {
                 Err(error) if is_locked(&error) => match pauses.next() {
                     Some(pause) => tokio::time::sleep(pause).await,
