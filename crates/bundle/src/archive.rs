@@ -11,6 +11,8 @@ mod index;
 mod plain;
 mod stamp;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use std::fs::File;
 use std::io;

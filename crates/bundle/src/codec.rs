@@ -4,6 +4,8 @@ mod decoder;
 mod engine;
 mod error;
 mod input;
+#[cfg(test)]
+pub(crate) mod tests;
 
 use std::fmt;
 use std::fs::File;
@@ -113,39 +115,5 @@ pub(crate) fn skippable_frame(bytes: &[u8]) -> Option<u64> {
             Some(8 + u64::from(u32::from_le_bytes([*a, *b, *c, *d])))
         }
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn skippable(len: u32, then: &[u8]) -> Vec<u8> {
-        let mut frame = vec![0x5a, 0x2a, 0x4d, 0x18];
-        frame.extend(len.to_le_bytes());
-        frame.resize(8 + len as usize, 0xee);
-        frame.extend_from_slice(then);
-        frame
-    }
-
-    #[test]
-    fn the_content_tells_the_codec() {
-        let lz4 = Codec::Lz4.magic();
-        for (prefix, codec) in [
-            (&b""[..], Codec::Plain),
-            (b"oci-layout\0\0\0", Codec::Plain),
-            (b"\x1f", Codec::Plain),
-            (b"\x1f\x8b\x08\0", Codec::Gzip),
-            (b"\x28\xb5\x2f\xfd\x04", Codec::Zstd),
-            (b"\xfd7zXZ\0\0\x04", Codec::Xz),
-            (b"\x04\x22\x4d\x18\x64", Codec::Lz4),
-            (b"BZh91AY&SY", Codec::Bzip2),
-            (&skippable(5, b"\x28\xb5\x2f\xfd"), Codec::Zstd),
-            (&skippable(0, lz4), Codec::Lz4),
-            (&skippable(3, &skippable(70, lz4)), Codec::Lz4),
-            (&skippable(3, b""), Codec::Zstd),
-        ] {
-            assert_eq!(Codec::sniff(prefix), codec, "{}", prefix.escape_ascii());
-        }
     }
 }

@@ -85,16 +85,27 @@ pub const MANIFEST: u64 = 4 * MIB as u64;
 pub const CONFIG: u64 = 8 * MIB as u64;
 /// Nesting of a JSON document: what serde_json allows, and far more than any document has.
 pub const JSON_DEPTH: usize = 128;
-/// Descriptors in one index or manifest.
+/// Descriptors in one index or manifest, and in all indexes of a bundle together.
 pub const DESCRIPTORS: usize = 10_000;
 /// Layers of one image: overlayfs stops at 500.
 pub const LAYERS: usize = 1_000;
 /// Indexes within indexes.
 pub const INDEX_DEPTH: usize = 8;
+/// Bytes of all indexes, manifests and configs of a bundle, which are held in memory. A thousand
+/// images need 30 MiB.
+pub const DOCUMENTS_HELD: u64 = 64 * MIB as u64;
+/// Layers and blobs of all images of a bundle together: a thousand images with 25 layers each.
+pub const BLOBS: usize = 50_000;
+/// Platforms that an image is said to be for. The largest official images are for 20.
+pub const PLATFORMS: usize = 64;
+/// Warnings about one index.
+pub const WARNINGS: usize = 16;
 
 // --- Words --------------------------------------------------------------------------------
 
 /// Characters of a reference's repository part, as the distribution specification has it.
 pub const REFERENCE: usize = 255;
+/// Characters of an operating system, an architecture or a variant. The longest in use has 11.
+pub const PLATFORM_WORD: usize = 64;
 /// Characters of archive text shown in a message or a log line.
 pub const SHOWN_TEXT: usize = 256;

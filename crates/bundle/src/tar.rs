@@ -9,9 +9,13 @@
 
 mod error;
 mod header;
+#[cfg(test)]
+pub(crate) mod made;
 mod name;
 mod pax;
 mod reader;
+#[cfg(test)]
+mod tests;
 
 pub use error::{NameFault, PaxFault, TarError};
 pub use name::normalise;

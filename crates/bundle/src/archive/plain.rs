@@ -169,20 +169,19 @@ impl Source for Window {
 
     fn skip(&mut self, count: u64) -> Result<u64, DecodeError> {
         let buffered = self.end - self.start;
-        match usize::try_from(count) {
-            Ok(count) if count <= buffered => self.consume(count),
-            _ => {
-                let jump = count - buffered as u64;
-                if jump > self.len.saturating_sub(self.next) {
-                    return Ok(buffered as u64 + self.len.saturating_sub(self.next));
-                }
-                if jump >= limits::SCAN_WINDOW as u64 {
-                    self.ahead = limits::SEEK_WINDOW;
-                }
-                self.start = self.end;
-                self.next += jump;
-            }
+        if let Ok(count) = usize::try_from(count)
+            && count <= buffered
+        {
+            self.consume(count);
+            return Ok(count as u64);
         }
-        Ok(count)
+        let wanted = count - buffered as u64;
+        let jump = wanted.min(self.len.saturating_sub(self.next));
+        if jump >= limits::SCAN_WINDOW as u64 {
+            self.ahead = limits::SEEK_WINDOW;
+        }
+        self.start = self.end;
+        self.next += jump;
+        Ok(buffered as u64 + jump)
     }
 }

@@ -13,7 +13,7 @@ pub enum DecodeError {
     Io(#[source] io::Error),
     #[error("the {codec} stream is cut: the file ends at byte {offset}, inside it")]
     Cut { codec: Codec, offset: u64 },
-    #[error("the {codec} stream is damaged near byte {offset}: {detail}")]
+    #[error("the {codec} stream is damaged, at byte {offset} or behind it: {detail}")]
     Corrupt {
         codec: Codec,
         offset: u64,
@@ -32,7 +32,7 @@ pub enum DecodeError {
     )]
     Memory,
     #[error(
-        "a decompression bomb: the {codec} stream expands {produced} bytes from {consumed}, over {} times",
+        "a decompression bomb: the first {consumed} bytes of the {codec} stream hold {produced}, over {} times as many",
         limits::RATIO
     )]
     Bomb {

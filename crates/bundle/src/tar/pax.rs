@@ -70,45 +70,53 @@ fn decimal(digits: &[u8]) -> Result<u64, PaxFault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tar::made::record;
 
     #[test]
     fn name_link_and_size_are_taken_and_the_rest_is_left() {
+        let none = Overrides::default;
         for (content, expected) in [
-            (&b""[..], Overrides::default()),
+            (vec![], none()),
             (
-                b"12 path=a/b\n",
+                record("path", "a/b"),
                 Overrides {
                     path: Some(b"a/b"),
-                    ..Overrides::default()
+                    ..none()
                 },
             ),
             (
-                b"15 linkpath=a=\n",
+                record("path", "a\nb=c"),
                 Overrides {
-                    linkpath: Some(b"a="),
-                    ..Overrides::default()
+                    path: Some(b"a\nb=c"),
+                    ..none()
                 },
             ),
             (
-                b"19 size=8589934592\n",
+                record("linkpath", "a"),
+                Overrides {
+                    linkpath: Some(b"a"),
+                    ..none()
+                },
+            ),
+            (
+                record("size", "8589934592"),
                 Overrides {
                     size: Some(1 << 33),
-                    ..Overrides::default()
+                    ..none()
                 },
             ),
-            (b"30 mtime=1350244992.023960108\n", Overrides::default()),
-            (b"26 SCHILY.xattr.user.a=\n\0\n", Overrides::default()),
+            (record("mtime", "1350244992.023960108"), none()),
+            (record("SCHILY.xattr.user.a", "=\n\0 1"), none()),
             (
-                b"10 path=a\n10 path=b\n",
+                [record("path", "a"), record("path", "b")].concat(),
                 Overrides {
                     path: Some(b"b"),
-                    ..Overrides::default()
+                    ..none()
                 },
             ),
-            (b"10 path=a\n8 path=\n", Overrides::default()),
+            ([record("path", "a"), record("path", "")].concat(), none()),
         ] {
-            let shown = content.escape_ascii();
-            assert_eq!(parse(content), Ok(expected), "{shown}");
+            assert_eq!(parse(&content), Ok(expected), "{}", content.escape_ascii());
         }
     }
 
@@ -121,25 +129,21 @@ mod tests {
             (b"+9 path=a\n", PaxFault::Length),
             (b"8 path=a\n", PaxFault::Length),
             (b"11 path=a\n", PaxFault::Length),
-            (b"11 path=a\n\n", PaxFault::Length),
+            (b"10 path=ab", PaxFault::Length),
+            (b"9 path=a\n\0", PaxFault::Length),
             (b"0 path=a\n", PaxFault::Length),
             (b"2 path=a\n", PaxFault::Length),
             (b"99999999999999999999999 path=a\n", PaxFault::Length),
             (b"18446744073709551615 path=a\n", PaxFault::Length),
-            (b"10 path a\n", PaxFault::NoKey),
+            (b"9 path a\n", PaxFault::NoKey),
             (b"6 =ab\n", PaxFault::NoKey),
-            (b"11 size=0x\n", PaxFault::Size),
-            (b"11 size=-1\n", PaxFault::Size),
-            (b"31 size=999999999999999999999\n", PaxFault::Size),
-            (b"22 GNU.sparse.major=1\n", PaxFault::Sparse),
-            (b"21 SCHILY.realsize=9\n", PaxFault::Sparse),
+            (&record("size", "0x1"), PaxFault::Size),
+            (&record("size", "-1"), PaxFault::Size),
+            (&record("size", "999999999999999999999"), PaxFault::Size),
+            (&record("GNU.sparse.major", "1"), PaxFault::Sparse),
+            (&record("SCHILY.realsize", "9"), PaxFault::Sparse),
         ] {
-            let shown = content.escape_ascii().to_string();
-            let result = parse(content);
-            assert!(result.is_err(), "{shown}: {result:?}");
-            if fault != PaxFault::Size {
-                assert_eq!(result, Err(fault), "{shown}");
-            }
+            assert_eq!(parse(content), Err(fault), "{}", content.escape_ascii());
         }
     }
 }

@@ -1,0 +1,85 @@
+//! What is kept of a compressed bundle, and what costs another pass.
+
+use super::*;
+
+fn document(number: usize, len: usize) -> Vec<u8> {
+    format!("{{\"number\":{number},\"fill\":\"{}\"}}", "x".repeat(len)).into_bytes()
+}
+
+#[test]
+fn a_large_document_costs_a_pass_and_a_few_may() {
+    let large = document(1, limits::DOCUMENT_KEPT);
+    let archive = opened(&encode(Codec::Zstd, &archive(&[&file("large", &large)])));
+    let entry = found(&archive, "large");
+    for _ in 0..limits::EXTRA_PASSES {
+        assert!(archive.read(entry, limits::CONFIG).unwrap() == large);
+    }
+    let error = archive.read(entry, limits::CONFIG).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("too many large documents in a compressed bundle"),
+        "{error}"
+    );
+    assert_eq!(error.verdict(), Some(Verdict::Refused));
+    assert_eq!(archive.head(entry).unwrap(), large[..limits::HEAD]);
+}
+
+#[test]
+fn small_documents_are_kept_until_their_budget_is_spent() {
+    let fits = limits::DOCUMENTS_KEPT / (limits::DOCUMENT_KEPT / 2);
+    let pieces: Vec<u8> = (0..fits + limits::EXTRA_PASSES as usize)
+        .flat_map(|number| {
+            file(
+                &number.to_string(),
+                &document(number, limits::DOCUMENT_KEPT / 2 - 30),
+            )
+        })
+        .collect();
+    let archive = opened(&encode(Codec::Lz4, &archive(&[&pieces])));
+    for number in 0..fits + limits::EXTRA_PASSES as usize {
+        let content = read(&archive, &number.to_string());
+        assert!(content.starts_with(format!("{{\"number\":{number},").as_bytes()));
+    }
+}
+
+#[test]
+fn only_what_starts_like_a_document_is_kept_whole() {
+    for (content, passes) in [
+        (&b"  \r\n\t[1]"[..], false),
+        (b"{}", false),
+        (&[b'x'; 600], true),
+    ] {
+        let archive = opened(&encode(Codec::Gzip, &archive(&[&file("a", content)])));
+        let entry = found(&archive, "a");
+        let results: Vec<bool> = (0..=limits::EXTRA_PASSES)
+            .map(|_| {
+                archive
+                    .read(entry, u64::MAX)
+                    .is_ok_and(|read| read == content)
+            })
+            .collect();
+        assert_eq!(results.iter().all(|ok| *ok), !passes);
+    }
+}
+
+#[test]
+fn a_stream_that_changed_meanwhile_is_noticed() {
+    let file = stored(&encode(
+        Codec::Gzip,
+        &archive(&[&file("a", b"1"), &file("b", &[b'2'; 600])]),
+    ));
+    let archive = Archive::from_file(file.try_clone().unwrap(), Path::new("b")).unwrap();
+    let other = encode(
+        Codec::Gzip,
+        &crate::tar::made::archive(&[&crate::tar::made::file("c", b"3")]),
+    );
+    file.set_len(0).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &other, 0).unwrap();
+    let error = archive.read(found(&archive, "b"), u64::MAX).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "entry \"b\" changed while the bundle was read"
+    );
+    assert_eq!(error.verdict(), Some(Verdict::Incomplete));
+}
