@@ -4,17 +4,34 @@
 //! no task, runs no unsafe code and bounds its memory whatever the input is (see [`limits`]).
 //!
 //! The way through it: [`codec`] decodes the outer file, [`tar`] reads headers, [`archive`]
-//! knows which entry stands where, [`layout`] and [`docker`] find the images in it, [`image`]
+//! knows which entry stands where, `layout` and `docker` find the images in it, [`image`]
 //! follows each from its index to its layers, and [`open`] puts the answer together as a
 //! [`Bundle`].
 #![forbid(unsafe_code)]
 
 pub mod archive;
+mod bundle;
+mod check;
+mod claims;
 pub mod codec;
+mod content;
 pub mod digest;
+mod docker;
+pub mod document;
+mod documents;
 pub mod escape;
+mod fault;
+mod graph;
+pub mod image;
+pub mod json;
+mod layout;
 pub mod limits;
+pub mod name;
+mod naming;
+pub mod open;
+pub mod platform;
 pub mod tar;
 pub mod verdict;
 
+pub use bundle::{Bundle, Format};
 pub use verdict::Verdict;

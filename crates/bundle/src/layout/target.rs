@@ -1,0 +1,70 @@
+//! The entries of `index.json`, brought together by what they describe.
+
+use std::collections::BTreeMap;
+
+use crate::digest::Digest;
+use crate::document::{Descriptor, DocumentError, TopEntry};
+use crate::graph;
+use crate::naming::{self, Names};
+
+/// The full name, as containerd and Docker write it.
+const IMAGE_NAME: &str = "io.containerd.image.name";
+/// The specification's own annotation: the tag alone, or any text.
+const REF_NAME: &str = "org.opencontainers.image.ref.name";
+
+/// All entries of `index.json` that describe one digest.
+pub(super) struct Target {
+    pub(super) descriptor: Result<Descriptor, DocumentError>,
+    /// Whether the entries agree on its size and media type.
+    pub(super) agreed: bool,
+    pub(super) names: Names,
+    /// For what turns out to be no image.
+    pub(super) given: Option<String>,
+    pub(super) attestation: bool,
+}
+
+/// Entries that describe the same digest are one target, at its first place.
+pub(super) fn by_digest(entries: Vec<TopEntry>) -> Vec<Target> {
+    let mut targets: Vec<Target> = Vec::new();
+    let mut places: BTreeMap<Digest, usize> = BTreeMap::new();
+    for entry in entries {
+        let target = Target::of(entry);
+        let digest = target.descriptor.as_ref().ok().map(|it| it.digest.clone());
+        let place = digest.map(|digest| *places.entry(digest).or_insert(targets.len()));
+        match place.and_then(|place| targets.get_mut(place)) {
+            Some(known) => known.merge(target),
+            None => targets.push(target),
+        }
+    }
+    targets
+}
+
+impl Target {
+    fn of(entry: TopEntry) -> Self {
+        let annotation = |key| entry.annotations.get(key).filter(|name| !name.is_empty());
+        let ref_name = annotation(REF_NAME);
+        let full = ref_name.filter(|name| naming::is_full_reference(name));
+        let name = annotation(IMAGE_NAME).or(full);
+        let descriptor = entry.descriptor.as_ref().ok();
+        Self {
+            agreed: true,
+            names: Names::sort_out(
+                name.map(String::as_str),
+                descriptor.map(|descriptor| &descriptor.digest),
+            ),
+            given: name.or(ref_name).cloned(),
+            attestation: descriptor
+                .is_some_and(|descriptor| graph::is_attestation(descriptor, &entry.annotations)),
+            descriptor: entry.descriptor,
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        if let (Ok(known), Ok(other)) = (&self.descriptor, &other.descriptor) {
+            self.agreed &= known.bare() == other.bare();
+        }
+        self.names.merge(other.names);
+        self.given = self.given.take().or(other.given);
+        self.attestation &= other.attestation;
+    }
+}
