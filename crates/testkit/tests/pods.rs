@@ -65,28 +65,20 @@ fn goes_with_its_daemon(daemon: &mut Daemon, _dir: &Path) -> Outcome {
     drop(other);
     assert!(!home.exists());
     assert!(!mentioned(&tag)?);
-    for place in [
-        "/var/lib/cni/results",
-        "/sys/fs/cgroup",
-        "/sys/fs/cgroup/memory",
-    ] {
-        for entry in fs::read_dir(place).into_iter().flatten() {
-            let name = entry?.file_name();
-            assert!(
-                !name.to_string_lossy().contains(&tag),
-                "{place} has {name:?}"
-            );
-        }
+    for group in ["/sys/fs/cgroup", "/sys/fs/cgroup/memory"] {
+        assert!(!Path::new(group).join(&tag).exists(), "{group} has {tag}");
     }
     Ok(())
 }
 
-/// Whether a mount, or the arguments of a process, holds this text.
+/// Whether a mount, the arguments of a process, or a note of the network holds this text.
 fn mentioned(text: &str) -> std::io::Result<bool> {
     let processes = fs::read_dir("/proc")?.filter_map(Result::ok);
     let arguments = processes.map(|process| process.path().join("cmdline"));
-    let files = arguments.chain(["/proc/self/mountinfo".into()]);
-    Ok(files.into_iter().any(|file| {
+    let notes = fs::read_dir("/var/lib/cni/results")?.filter_map(Result::ok);
+    let files = arguments.chain(notes.map(|note| note.path()));
+    let mut files = files.chain(["/proc/self/mountinfo".into()]);
+    Ok(files.any(|file| {
         let content = fs::read(file).unwrap_or_default();
         String::from_utf8_lossy(&content).contains(text)
     }))

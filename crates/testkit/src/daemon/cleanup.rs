@@ -34,7 +34,7 @@ pub(super) fn all(home: &Path, tag: &str) {
         let _ = fs::remove_file(socket);
     }
     mounts(home);
-    notes(tag);
+    notes(home);
     control_groups(tag);
 }
 
@@ -122,11 +122,11 @@ fn mounts(home: &Path) {
     }
 }
 
-/// Removes the network's notes of this daemon's pods.
-fn notes(network: &str) {
+/// Removes the network's notes of this daemon's pods, which name namespaces below its folder.
+fn notes(home: &Path) {
+    let home = home.as_os_str().as_encoded_bytes();
     for note in list(Path::new(NETWORK_NOTES)) {
-        let name = note.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with(network) {
+        if fs::read(&note).is_ok_and(|text| contains(&text, home)) {
             let _ = fs::remove_file(&note);
         }
     }
