@@ -82,25 +82,29 @@ impl Bundle {
         }
     }
 
-    /// Why the verdict is not `Ok`: one sentence without a full stop. With several reasons it is
-    /// the first, and how many there are.
+    /// Why the verdict is not `Ok`: one sentence without a full stop. With several images it is
+    /// about the first refused one, or the first that has no name.
     pub fn reason(&self) -> Option<String> {
         if self.images.is_empty() {
             return Some(self.nothing());
         }
-        let bad = |image: &&Image| image.verdict() != Verdict::Ok;
-        let worst = |image: &&Image| image.verdict() == Verdict::Refused;
-        let count = self.images.iter().filter(bad).count();
-        let mut candidates = self.images.iter();
-        let shown = candidates.clone().find(worst).or(candidates.find(bad))?;
-        let reason = shown.reason()?;
-        match self.images.len() {
-            1 => Some(reason),
-            total => Some(format!(
-                "{count} of {total} images can't be imported as they are, the first of them {}: {reason}",
-                shown.title()
-            )),
-        }
+        let bad = self
+            .images
+            .iter()
+            .filter(|image| image.verdict() != Verdict::Ok);
+        let worst = bad
+            .clone()
+            .find(|image| image.verdict() == Verdict::Refused);
+        let shown = worst.or_else(|| bad.clone().next())?;
+        let (title, reason) = (shown.title(), shown.reason()?);
+        Some(match (bad.count(), self.images.len()) {
+            (_, 1) => format!("{title}: {reason}"),
+            (count, total) => {
+                format!(
+                    "{count} of {total} images are not importable as they are; {title}: {reason}"
+                )
+            }
+        })
     }
 
     fn nothing(&self) -> String {

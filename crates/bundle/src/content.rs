@@ -162,7 +162,7 @@ pub(crate) fn assemble(
     layers: Vec<PlacedLayer>,
     parsed: &Config,
 ) -> Content {
-    let mut blobs = layer_blobs(&layers);
+    let mut blobs = layer_blobs(&layers, &config.descriptor);
     let refs = manifest_refs(&config.descriptor, &layers);
     let (manifest_descriptor, config_descriptor) =
         (manifest.descriptor.clone(), config.descriptor.clone());
@@ -184,8 +184,9 @@ pub(crate) fn assemble(
     }
 }
 
-fn layer_blobs(layers: &[PlacedLayer]) -> Vec<Blob> {
-    let mut seen = BTreeSet::new();
+/// Each layer once; one with the bytes of the config is there as the config.
+fn layer_blobs(layers: &[PlacedLayer], config: &Descriptor) -> Vec<Blob> {
+    let mut seen = BTreeSet::from([&config.digest]);
     layers
         .iter()
         .filter(|layer| seen.insert(&layer.descriptor.digest))

@@ -42,43 +42,67 @@ pub(crate) fn read(
     let sound = drafts.iter().filter_map(|(_, draft)| draft.as_ref().ok());
     let compressed: Vec<EntryId> = sound.flat_map(Draft::compressed).collect();
     let digests = check::hash(archive, &compressed, &mut |_| ())?;
-    Ok(by_target(drafts.into_iter().map(|(names, draft)| {
-        image(&names, draft.and_then(|draft| draft.finish(&digests)))
-    })))
+    let entries = drafts
+        .into_iter()
+        .map(|(given, draft)| Entry::new(&given, draft.and_then(|draft| draft.finish(&digests))));
+    let entries = by_target(entries).into_iter();
+    Ok(entries.map(Entry::into_image).collect())
 }
 
-fn image(given: &[String], finished: Result<Finished, ImageError>) -> Image {
-    let target = finished.as_ref().ok().map(|it| it.target.clone());
-    let digest = target.as_ref().map(|target| &target.digest);
-    let names = Names::sort_out(given.iter().map(String::as_str), digest);
-    let (platforms, warnings, outcome) = match finished {
-        Ok(finished) => {
-            let platforms = vec![finished.content.platform.clone()];
-            (platforms, finished.warnings, Ok(finished.content))
-        }
-        Err(error) => (error.platforms().to_vec(), Vec::new(), Err(error)),
-    };
-    Image {
-        names: names.usable.into_iter().collect(),
-        refused_names: names.refused,
-        target,
-        platforms,
-        outcome,
-        warnings,
-    }
+/// What one entry of the list came to.
+struct Entry {
+    names: Names,
+    outcome: Result<Finished, ImageError>,
 }
 
-/// Images of the same digest are one, at the first one's place and with all names.
-fn by_target(images: impl Iterator<Item = Image>) -> Vec<Image> {
-    let mut merged: Vec<Image> = Vec::new();
+/// Entries of the same manifest are one, at the first one's place and with all names.
+fn by_target(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
+    let mut merged: Vec<Entry> = Vec::new();
     let mut places: BTreeMap<Digest, usize> = BTreeMap::new();
-    for image in images {
-        let digest = image.target.as_ref().map(|target| target.digest.clone());
+    for entry in entries {
+        let digest = entry.digest().cloned();
         let place = digest.map(|digest| *places.entry(digest).or_insert(merged.len()));
         match place.and_then(|place| merged.get_mut(place)) {
-            Some(known) => known.take_names(image),
-            None => merged.push(image),
+            Some(known) => known.names.merge(entry.names),
+            None => merged.push(entry),
         }
     }
     merged
+}
+
+impl Entry {
+    fn new(given: &[String], outcome: Result<Finished, ImageError>) -> Self {
+        let mut entry = Self {
+            names: Names::default(),
+            outcome,
+        };
+        entry.names = Names::sort_out(given.iter().map(String::as_str), entry.digest());
+        entry
+    }
+
+    fn digest(&self) -> Option<&Digest> {
+        let finished = self.outcome.as_ref().ok()?;
+        Some(&finished.content.manifest.digest)
+    }
+
+    fn into_image(self) -> Image {
+        let (names, refused_names) = self.names.finish();
+        let (platforms, warnings, outcome) = match self.outcome {
+            Ok(Finished { content, warnings }) => {
+                (vec![content.platform.clone()], warnings, Ok(content))
+            }
+            Err(error) => (error.platforms().to_vec(), Vec::new(), Err(error)),
+        };
+        Image {
+            names,
+            refused_names,
+            target: outcome
+                .as_ref()
+                .ok()
+                .map(|content| content.manifest.clone()),
+            platforms,
+            outcome,
+            warnings,
+        }
+    }
 }

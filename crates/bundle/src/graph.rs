@@ -114,9 +114,6 @@ impl<'a> Graph<'a> {
         depth: usize,
         key: (Digest, String),
     ) -> Result<Node, Fault> {
-        if depth > limits::INDEX_DEPTH {
-            return Err(Fault::Image(ImageError::TooDeep));
-        }
         let found = Fault::settle(self.open(descriptor, depth))?;
         // Too deep from here need not be too deep from elsewhere.
         if !matches!(found, Err(ImageError::TooDeep)) {
@@ -158,6 +155,9 @@ impl<'a> Graph<'a> {
         index: &Index,
         depth: usize,
     ) -> Result<Node, Fault> {
+        if depth > limits::INDEX_DEPTH {
+            return Err(Fault::Image(ImageError::TooDeep));
+        }
         if let Some(media_type) = &index.artifact_type {
             return Ok(Node::Artifact(media_type.clone()));
         }

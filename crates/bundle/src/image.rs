@@ -13,12 +13,14 @@ use crate::digest::Digest;
 use crate::document::Descriptor;
 use crate::escape::escaped;
 use crate::name::Name;
-use crate::naming::Names;
 pub use crate::naming::{NameRefusal, RefusedName};
 use crate::platform::Platform;
 use crate::verdict::Verdict;
 
 pub use error::{ImageError, LayerFault};
+
+const UNNAMED: &str =
+    "it has no usable name; save it by a tag, or give it a name with `airdock load --name`";
 
 /// One name-able target of a bundle.
 #[derive(Debug)]
@@ -52,7 +54,7 @@ impl Image {
         match (&self.outcome, self.refused_names.first()) {
             (Err(error), _) => Some(error.to_string()),
             (Ok(_), Some(refused)) => Some(refused.to_string()),
-            (Ok(_), None) if self.names.is_empty() => Some(self.unnamed()),
+            (Ok(_), None) if self.names.is_empty() => Some(UNNAMED.to_owned()),
             (Ok(_), None) => None,
         }
     }
@@ -67,21 +69,6 @@ impl Image {
             (None, Some(refused)) => escaped(&refused.given).to_string(),
             (None, None) => "an image without a name".to_owned(),
         }
-    }
-
-    /// Takes the names of another entry for the same target.
-    pub(crate) fn take_names(&mut self, other: Self) {
-        let mut names = Names::of(self);
-        names.merge(Names::of(&other));
-        self.names = names.usable.into_iter().collect();
-        self.refused_names = names.refused;
-    }
-
-    fn unnamed(&self) -> String {
-        format!(
-            "{} has no usable name; save it by a tag, or give it one with `airdock load --name`",
-            self.title()
-        )
     }
 }
 

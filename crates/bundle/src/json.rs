@@ -30,6 +30,8 @@ pub enum JsonError {
     DuplicateKey { key: String },
     #[error("is not JSON: {}", escaped(.detail))]
     Syntax { detail: String },
+    #[error("is of another type: {}", escaped(.detail))]
+    Type { detail: String },
     #[error("has an unusable field {}: {}", escaped(.path), escaped(.detail))]
     Field { path: String, detail: String },
 }
@@ -49,9 +51,12 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8], limit: u64) -> Result<T, JsonErr
     }
     check_strict(bytes)?;
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| JsonError::Field {
-        path: error.path().to_string(),
-        detail: error.inner().to_string(),
+    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let (path, detail) = (error.path().to_string(), error.inner().to_string());
+        match path.as_str() {
+            "." => JsonError::Type { detail },
+            _ => JsonError::Field { path, detail },
+        }
     })
 }
 

@@ -1,17 +1,17 @@
 //! From the names that an archive gives an image to those it can be published under.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::digest::Digest;
 use crate::escape::escaped;
-use crate::image::Image;
 use crate::name::{Name, NameError};
 
-/// Names of one image: the usable ones, sorted, and the others with their reasons.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The names that the entries of one image give it.
+#[derive(Debug, Default)]
 pub(crate) struct Names {
-    pub(crate) usable: BTreeSet<Name>,
-    pub(crate) refused: Vec<RefusedName>,
+    usable: BTreeSet<Name>,
+    /// By what was given, so that a name that is given often is refused once.
+    refused: BTreeMap<String, NameRefusal>,
 }
 
 /// A name that the archive gives and that can't be published.
@@ -38,10 +38,6 @@ pub enum NameRefusal {
 
 impl Names {
     /// Sorts out what `given` can be used of, for an image whose digest is `target`.
-    ///
-    /// A reference with tag and digest gives the tag. A reference by digest alone gives a name
-    /// only where no tag names the same repository: with each tag, `repository@digest` is
-    /// published anyway.
     pub(crate) fn sort_out<'a>(
         given: impl IntoIterator<Item = &'a str>,
         target: Option<&Digest>,
@@ -52,49 +48,47 @@ impl Names {
                 Ok(name) => {
                     names.usable.insert(name);
                 }
-                Err(reason) => names.refuse(given.to_owned(), reason),
+                Err(reason) => {
+                    names.refused.insert(given.to_owned(), reason);
+                }
             }
         }
-        names.drop_implied();
         names
-    }
-
-    /// Those that an image has already.
-    pub(crate) fn of(image: &Image) -> Self {
-        Self {
-            usable: image.names.iter().cloned().collect(),
-            refused: image.refused_names.clone(),
-        }
     }
 
     /// Adds the names of another entry for the same image.
     pub(crate) fn merge(&mut self, other: Self) {
         self.usable.extend(other.usable);
-        for refused in other.refused {
-            self.refuse(refused.given, refused.reason);
-        }
-        self.drop_implied();
+        self.refused.extend(other.refused);
     }
 
-    fn refuse(&mut self, given: String, reason: NameRefusal) {
-        let refused = RefusedName { given, reason };
-        if !self.refused.contains(&refused) {
-            self.refused.push(refused);
-        }
-    }
-
-    fn drop_implied(&mut self) {
-        let tagged: BTreeSet<String> = self
-            .usable
-            .iter()
-            .filter(|name| name.tag().is_some())
-            .map(Name::repository)
-            .collect();
+    /// The usable names that were given, also those that [`finish`](Self::finish) leaves out.
+    pub(crate) fn into_usable(self) -> BTreeSet<Name> {
         self.usable
-            .retain(|name| name.tag().is_some() || !tagged.contains(&name.repository()));
+    }
+
+    /// The names to publish and the refused ones, both sorted.
+    ///
+    /// A reference by digest is a name of its own only where no tag names its repository: with
+    /// each tag, `repository@digest` is published anyway.
+    pub(crate) fn finish(self) -> (Vec<Name>, Vec<RefusedName>) {
+        let tagged = self.usable.iter().filter(|name| name.tag().is_some());
+        let tagged: BTreeSet<String> = tagged.map(Name::repository).collect();
+        let implied = |name: &Name| name.tag().is_none() && tagged.contains(&name.repository());
+        let refused = self.refused.into_iter();
+        (
+            self.usable
+                .into_iter()
+                .filter(|name| !implied(name))
+                .collect(),
+            refused
+                .map(|(given, reason)| RefusedName { given, reason })
+                .collect(),
+        )
     }
 }
 
+/// A reference with tag and digest gives the tag.
 fn usable(given: &str, target: Option<&Digest>) -> Result<Name, NameRefusal> {
     let name = Name::parse(given)?;
     match (name.digest(), target) {
@@ -117,10 +111,10 @@ mod tests {
     use crate::digest::Algorithm;
 
     fn names(given: &[&str], target: &Digest) -> (Vec<String>, Vec<String>) {
-        let names = Names::sort_out(given.iter().copied(), Some(target));
+        let (usable, refused) = Names::sort_out(given.iter().copied(), Some(target)).finish();
         (
-            names.usable.iter().map(ToString::to_string).collect(),
-            names.refused.iter().map(ToString::to_string).collect(),
+            usable.iter().map(ToString::to_string).collect(),
+            refused.iter().map(ToString::to_string).collect(),
         )
     }
 

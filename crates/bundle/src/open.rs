@@ -1,17 +1,13 @@
 //! Tells which format an archive has, and finds its images.
 
+mod agreement;
 mod error;
 mod mistake;
 
-use crate::archive::{Archive, ArchiveError, EntryId};
+use crate::archive::{Archive, EntryId};
 use crate::claims;
-use crate::digest::{Algorithm, Digest};
-use crate::docker::{self, Listed};
-use crate::image::{Image, Role};
+use crate::docker;
 use crate::layout;
-use crate::limits;
-use crate::name::Name;
-use crate::naming::Names;
 use crate::platform::Matcher;
 
 pub use crate::bundle::{Bundle, Format};
@@ -35,7 +31,7 @@ impl Bundle {
             } => {
                 let (images, others) = layout::read(&archive, platform, marker, index)?;
                 if let Some(list) = list {
-                    check_agreement(&archive, list, &images)?;
+                    agreement::check(&archive, list, &images)?;
                 }
                 (Format::OciLayout, images, others)
             }
@@ -87,48 +83,6 @@ impl Kind {
             (None, None, None) => Err(mistake::explain(archive)?),
         }
     }
-}
-
-/// With both lists in one archive, the layout's is used. A name that the other one gives to
-/// something else would depend on which of them a tool reads.
-///
-/// The layout may name more: containerd's exporter leaves names out of `manifest.json` that it
-/// gives to an index and to the manifest in it.
-fn check_agreement(archive: &Archive, list: EntryId, images: &[Image]) -> Result<(), OpenError> {
-    for listed in docker::read_list(archive, list)? {
-        let names = Names::sort_out(listed.names.iter().map(String::as_str), None);
-        for name in names.usable {
-            let agreed = match images.iter().find(|image| has_name(image, &name)) {
-                Some(image) => is_same_image(archive, &listed, image)?,
-                None => false,
-            };
-            if !agreed {
-                return Err(OpenError::Disagree { name });
-            }
-        }
-    }
-    Ok(())
-}
-
-fn has_name(image: &Image, name: &Name) -> bool {
-    let by_digest = image.target.as_ref().is_some_and(|target| {
-        let digest = name.digest();
-        name.tag().is_none() && digest == Some(&target.digest)
-    });
-    by_digest || image.names.contains(name)
-}
-
-/// Whether both lists mean the same config. Of an index, either may mean another platform.
-fn is_same_image(archive: &Archive, listed: &Listed, image: &Image) -> Result<bool, ArchiveError> {
-    let Ok(content) = &image.outcome else {
-        return Ok(true);
-    };
-    let is_index = content.blobs.iter().any(|blob| blob.role == Role::Index);
-    let Some(entry) = archive.find(&listed.config)?.filter(|_| !is_index) else {
-        return Ok(true);
-    };
-    let bytes = archive.read(entry, limits::CONFIG)?;
-    Ok(Digest::of(Algorithm::Sha256, &bytes) == content.config.digest)
 }
 
 #[cfg(test)]

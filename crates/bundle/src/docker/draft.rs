@@ -36,7 +36,6 @@ struct DraftLayer {
 
 /// An image with its manifest.
 pub(super) struct Finished {
-    pub(super) target: Descriptor,
     pub(super) content: Content,
     pub(super) warnings: Vec<Warning>,
 }
@@ -91,7 +90,6 @@ impl Draft {
         let digest = Digest::of(Algorithm::Sha256, &bytes);
         let manifest = held(DOCKER_MANIFEST, digest, &bytes);
         Ok(Finished {
-            target: manifest.descriptor.clone(),
             content: content::assemble(manifest, config, layers, &self.config.config),
             warnings: self.warnings,
         })

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::DocumentError;
-use super::raw::{self, RawPlatform};
+use super::raw;
 use crate::digest::Digest;
 use crate::json;
 use crate::limits;
@@ -19,8 +19,9 @@ pub struct Config {
 
 #[derive(Deserialize)]
 struct RawConfig {
-    #[serde(flatten)]
-    platform: RawPlatform,
+    os: Option<String>,
+    architecture: Option<String>,
+    variant: Option<String>,
     rootfs: Option<RawRootfs>,
 }
 
@@ -36,7 +37,7 @@ impl Config {
     /// JSON that [`json::parse`] refuses, no platform, no root file system, digests that are none.
     pub fn parse(bytes: &[u8]) -> Result<Self, DocumentError> {
         let raw: RawConfig = json::parse(bytes, limits::CONFIG)?;
-        let platform = raw.platform.into_platform();
+        let platform = raw::platform(raw.os, raw.architecture, raw.variant);
         let rootfs = raw.rootfs.ok_or(DocumentError::NoRootfs)?;
         Ok(Self {
             platform: platform.ok_or(DocumentError::NoPlatform)?,

@@ -145,7 +145,9 @@ impl RawDescriptor {
             media_type: self.media_type.unwrap_or_default(),
             artifact_type: self.artifact_type.filter(|given| !given.is_empty()),
             annotations: annotations(self.annotations),
-            platform: self.platform.and_then(RawPlatform::into_platform),
+            platform: self
+                .platform
+                .and_then(|raw| platform(raw.os, raw.architecture, raw.variant)),
         })
     }
 
@@ -170,20 +172,24 @@ pub(super) fn digest(text: &str, field: impl Fn() -> String) -> Result<Digest, D
     })
 }
 
-/// The platform fields of a descriptor, or of a config, where they stand at the top.
 #[derive(Deserialize)]
-pub(super) struct RawPlatform {
+struct RawPlatform {
     os: Option<String>,
     architecture: Option<String>,
     variant: Option<String>,
 }
 
-impl RawPlatform {
-    /// `None` unless both operating system and architecture are given.
-    pub(super) fn into_platform(self) -> Option<Platform> {
-        let os = self.os.filter(|os| !os.is_empty())?;
-        let architecture = self.architecture.filter(|given| !given.is_empty())?;
-        let variant = self.variant.unwrap_or_default();
-        Some(Platform::new(&os, &architecture, &variant))
-    }
+/// `None` unless both operating system and architecture are given.
+pub(super) fn platform(
+    os: Option<String>,
+    architecture: Option<String>,
+    variant: Option<String>,
+) -> Option<Platform> {
+    let os = os.filter(|os| !os.is_empty())?;
+    let architecture = architecture.filter(|given| !given.is_empty())?;
+    Some(Platform::new(
+        &os,
+        &architecture,
+        &variant.unwrap_or_default(),
+    ))
 }

@@ -131,6 +131,7 @@ impl ImageError {
     pub fn is_absence(&self) -> bool {
         match self {
             Self::Missing { .. } | Self::MissingFile { .. } => true,
+            Self::Archive(error) => matches!(**error, ArchiveError::Dangling { .. }),
             Self::Layer { fault, .. } => *fault == LayerFault::ForeignAbsent,
             _ => false,
         }

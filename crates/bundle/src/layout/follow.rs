@@ -23,7 +23,7 @@ pub(super) struct Layout<'a> {
 /// What a target turned out to be.
 enum Found {
     Other(OtherKind, String),
-    Image(Followed),
+    Image(Box<Followed>),
 }
 
 /// An image's platforms, and its content or why it has none.
@@ -127,11 +127,11 @@ impl<'a> Layout<'a> {
         } else {
             Err(ImageError::wrong_platform(self.platform, platforms.clone()))
         };
-        Ok(Found::Image(Followed {
+        Ok(Found::Image(Box::new(Followed {
             platforms,
             warnings: Vec::new(),
             outcome,
-        }))
+        })))
     }
 
     fn index(&mut self, selection: &Selection) -> Result<Found, Fault> {
@@ -140,10 +140,10 @@ impl<'a> Layout<'a> {
             warnings: selection.warnings().to_vec(),
             outcome: Fault::settle(self.chosen(selection))?,
         };
-        Ok(Found::Image(match selection.chosen_platform() {
+        Ok(Found::Image(Box::new(match selection.chosen_platform() {
             Some(listed) => followed.listed_as(listed, self.platform),
             None => followed,
-        }))
+        })))
     }
 
     fn chosen(&mut self, selection: &Selection) -> Result<Content, Fault> {
@@ -163,11 +163,11 @@ impl<'a> Layout<'a> {
 
 impl Found {
     fn refused(error: ImageError) -> Self {
-        Self::Image(Followed {
+        Self::Image(Box::new(Followed {
             platforms: error.platforms().to_vec(),
             warnings: Vec::new(),
             outcome: Err(error),
-        })
+        }))
     }
 }
 
@@ -190,9 +190,10 @@ impl Followed {
     }
 
     fn into_image(self, target: &Descriptor, names: Names) -> Image {
+        let (names, refused_names) = names.finish();
         Image {
-            names: names.usable.into_iter().collect(),
-            refused_names: names.refused,
+            names,
+            refused_names,
             target: Some(target.bare()),
             platforms: self.platforms,
             outcome: self.outcome,
@@ -204,9 +205,10 @@ impl Followed {
 /// An entry of `index.json` whose descriptor is none.
 fn unusable(source: DocumentError, names: Names) -> Image {
     let entry = INDEX.to_owned();
+    let (names, refused_names) = names.finish();
     Image {
-        names: names.usable.into_iter().collect(),
-        refused_names: names.refused,
+        names,
+        refused_names,
         target: None,
         platforms: Vec::new(),
         outcome: Err(ImageError::Document { entry, source }),

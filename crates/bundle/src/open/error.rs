@@ -26,9 +26,9 @@ pub enum OpenError {
     #[error("oci-layout is there, but index.json is not; save the bundle again")]
     NoIndex,
     #[error(
-        "index.json is there, but oci-layout is not; unpack it, run \
-         `echo '{{\"imageLayoutVersion\":\"1.0.0\"}}' > oci-layout` in its folder, \
-         and pack it with `tar -cf BUNDLE.tar *`"
+        "index.json is there, but oci-layout is not; run \
+         `echo '{{\"imageLayoutVersion\":\"1.0.0\"}}' > oci-layout` beside it, \
+         and pack an archive again with `tar -cf BUNDLE.tar *`"
     )]
     NoMarker,
     #[error(
@@ -65,6 +65,12 @@ impl OpenError {
             Self::Empty => Some(Verdict::Empty),
             _ => Some(Verdict::Refused),
         }
+    }
+
+    /// Whether the reason is something absent, which a directory that is still being filled would
+    /// get.
+    pub fn is_absence(&self) -> bool {
+        matches!(self, Self::Empty | Self::NoIndex | Self::NoMarker)
     }
 
     pub(crate) fn control(entry: &'static str, source: DocumentError) -> Self {
