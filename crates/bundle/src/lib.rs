@@ -21,6 +21,7 @@ pub mod document;
 mod documents;
 pub mod escape;
 mod fault;
+mod given;
 mod graph;
 pub mod image;
 pub mod json;
