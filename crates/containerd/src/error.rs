@@ -240,3 +240,44 @@ fn is_not_http2(error: &h2::Error) -> bool {
     let impossible = [h2::Reason::FRAME_SIZE_ERROR, h2::Reason::PROTOCOL_ERROR];
     error.is_library() && reason.is_some_and(|reason| impossible.contains(&reason))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_connect_is_said_in_words() {
+        let nowhere = Path::new("/nonexistent");
+        for (kind, reason) in [
+            (io::ErrorKind::NotFound, Unreachable::Missing),
+            (io::ErrorKind::PermissionDenied, Unreachable::Denied),
+            (io::ErrorKind::ConnectionRefused, Unreachable::NotASocket),
+        ] {
+            assert_eq!(Unreachable::from_io(&kind.into(), nowhere), reason);
+        }
+    }
+
+    #[test]
+    fn an_error_names_its_call_subject_and_lease() {
+        let call = Call::new("content.Write", "sha256:x").under(Some("airdock-1"));
+        let status = Status::not_found("no lease");
+        let error = Error::from_status(call, &status, Path::new("/s"));
+        let shown = "content.Write sha256:x under lease airdock-1: not found (no lease)";
+        assert_eq!(error.to_string(), shown);
+    }
+
+    #[test]
+    fn a_retry_helps_only_where_the_daemon_may_change_its_mind() {
+        for (status, retryable) in [
+            (Status::unavailable("ref locked"), true),
+            (Status::aborted("conflict"), true),
+            (Status::not_found("x"), false),
+            (Status::failed_precondition("wrong digest"), false),
+            (Status::unknown("no space left on device"), false),
+            (Status::unknown("x"), false),
+        ] {
+            let error = Error::from_status(Call::new("c", "s"), &status, Path::new("/s"));
+            assert_eq!(error.is_retryable(), retryable, "{error}");
+        }
+    }
+}
