@@ -220,14 +220,14 @@ impl Archive {
         wanted: &[EntryId],
         visitor: &mut Visitor<'_>,
     ) -> Result<(), ArchiveError> {
+        let mut buffer = vec![0; limits::VISIT_CHUNK];
         for entry in wanted {
             let Some(region) = self.region(*entry)? else {
                 continue;
             };
-            let flow = plain::pieces(&region, self.name(*entry), &mut |piece| {
-                visitor(*entry, piece)
-            })?;
-            if flow.is_break() {
+            let name = self.name(*entry);
+            let mut pass_on = |piece: &[u8]| visitor(*entry, piece);
+            if plain::pieces(&region, name, &mut buffer, &mut pass_on)?.is_break() {
                 break;
             }
         }

@@ -68,8 +68,9 @@ pub const HEAD: usize = 512;
 /// Bytes of all starts together: enough for 32,768 entries, half of what a bundle may hold and
 /// thirty times what a large one does.
 pub const HEADS_KEPT: usize = 16 * MIB;
-/// Bytes of all documents kept whole while a compressed bundle is indexed.
-pub const DOCUMENTS_KEPT: usize = 32 * MIB;
+/// Bytes of all documents kept whole while a compressed bundle is indexed: eight hundred images
+/// with a manifest, a config and an index each.
+pub const DOCUMENTS_KEPT: usize = 24 * MIB;
 /// A document larger than this is not kept on the chance that it is needed.
 pub const DOCUMENT_KEPT: usize = MIB;
 /// Passes over a compressed bundle for what was not kept. A few large configs need one each.

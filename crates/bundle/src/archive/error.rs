@@ -14,13 +14,13 @@ use crate::tar::TarError;
 /// only where the failure is about the path, because a verdict is always shown beside its bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}", escaped(&path.to_string_lossy()))]
     Io {
         action: &'static str,
         path: PathBuf,
         source: io::Error,
     },
-    #[error("{} is {what}, neither a file nor a directory", path.display())]
+    #[error("{} is {what}, neither a file nor a directory", escaped(&path.to_string_lossy()))]
     NotAFile { path: PathBuf, what: &'static str },
     #[error(
         "the file is empty (zero bytes): it is still arriving, or the disk was full where it was written"
@@ -36,27 +36,38 @@ pub enum ArchiveError {
     Decode(DecodeError),
     #[error(transparent)]
     Tar(TarError),
-    #[error("over {} entries", limits::ENTRIES)]
+    #[error("over {} entries: split the bundle", limits::ENTRIES)]
     TooManyEntries,
-    #[error("the names of the entries take over {} bytes", limits::ENTRY_NAMES)]
+    #[error(
+        "the names of the entries take over {} bytes: split the bundle",
+        limits::ENTRY_NAMES
+    )]
     NamesTooLong,
-    #[error("\"{entry}\" stands twice in the archive, and tools disagree which one counts")]
+    #[error(
+        "\"{entry}\" stands twice in the archive, and tools disagree which one counts: pack it again with one"
+    )]
     Repeated { entry: &'static str },
     #[error(
-        "directory \"{}\" is over {} levels deep",
+        "directory \"{}\" is over {} levels deep: this is no image bundle",
         escaped(directory),
         limits::DIRECTORY_DEPTH
     )]
     TooDeep { directory: String },
-    #[error("\"{}\" has a name that is not UTF-8", escaped(entry))]
+    #[error(
+        "\"{}\" has a name that is not UTF-8: this is no image bundle",
+        escaped(entry)
+    )]
     NotUtf8 { entry: String },
     #[error(
-        "entry \"{}\" links to \"{}\", which is not in the bundle",
+        "entry \"{}\" links to \"{}\", which is not in the bundle: save the image again",
         escaped(link),
         escaped(target)
     )]
     Dangling { link: String, target: String },
-    #[error("entry \"{}\" is a link that leads back to itself", escaped(link))]
+    #[error(
+        "entry \"{}\" is a link that leads back to itself: save the image again",
+        escaped(link)
+    )]
     Loop { link: String },
     #[error("\"{}\" is {what}, not a file", escaped(entry))]
     NotRegular { entry: String, what: &'static str },
@@ -74,7 +85,10 @@ pub enum ArchiveError {
         escaped(entry)
     )]
     Shrunk { entry: String, size: u64 },
-    #[error("entry \"{}\" changed while the bundle was read", escaped(entry))]
+    #[error(
+        "entry \"{}\" changed while the bundle was read: look again when it is at rest",
+        escaped(entry)
+    )]
     Changed { entry: String },
     #[error(
         "too many large documents in a compressed bundle (\"{}\" is one): decompress it",

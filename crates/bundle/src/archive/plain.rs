@@ -76,16 +76,16 @@ pub(super) fn whole(region: &Region, entry: &str) -> Result<Bytes, ArchiveError>
     }
 }
 
-/// Gives the content of a region in pieces; one empty piece if it is empty.
+/// Gives the content of a region in pieces as large as `buffer`; one empty piece if it is empty.
 pub(super) fn pieces(
     region: &Region,
     entry: &str,
+    buffer: &mut [u8],
     visitor: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, ArchiveError> {
     if region.len == 0 {
         return Ok(visitor(&[]));
     }
-    let mut buffer = vec![0; limits::VISIT_CHUNK];
     let mut done = 0;
     while done < region.len {
         let room = usize::try_from(region.len - done)

@@ -313,7 +313,7 @@ fn more_entries_than_the_limit_are_refused() {
     let bytes = archive(&[&one.repeat(limits::ENTRIES)]);
     assert_eq!(opened(&bytes).names().count(), 0);
     let error = refusal(&archive(&[&one.repeat(limits::ENTRIES + 1)]));
-    assert_eq!(error.to_string(), "over 100000 entries");
+    assert_eq!(error.to_string(), "over 100000 entries: split the bundle");
 }
 
 #[test]

@@ -11,15 +11,17 @@ use crate::limits;
 pub enum DecodeError {
     #[error("cannot read: {0}")]
     Io(#[source] io::Error),
-    #[error("the {codec} stream is cut: the file ends at byte {offset}, inside it")]
+    #[error("still arriving, or cut: the file ends at byte {offset}, inside the {codec} stream")]
     Cut { codec: Codec, offset: u64 },
-    #[error("the {codec} stream is damaged, at byte {offset} or behind it: {detail}")]
+    #[error(
+        "the {codec} stream is damaged, at byte {offset} or behind it ({detail}): copy the file again"
+    )]
     Corrupt {
         codec: Codec,
         offset: u64,
         detail: String,
     },
-    #[error("foreign bytes after the {codec} stream, at byte {offset}")]
+    #[error("foreign bytes after the {codec} stream, at byte {offset}: copy the file again")]
     Trailing { codec: Codec, offset: u64 },
     #[error(
         "the zstd stream needs a window of {window} bytes, over the limit of {} (made with `zstd --long=31` or the like): recompress with --long=27 or less",

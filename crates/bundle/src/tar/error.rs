@@ -13,14 +13,16 @@ pub enum TarError {
     /// The first header is none: the file is something else. Its first block, for a better name.
     #[error("this is not a tar archive")]
     NotTar { block: Box<[u8; super::BLOCK]> },
-    #[error("damaged: the tar header at byte {offset} has a wrong checksum")]
+    #[error("damaged: the tar header at byte {offset} has a wrong checksum: copy the file again")]
     Checksum { offset: u64 },
-    #[error("damaged: the {field} in the tar header at byte {offset} is not a number")]
+    #[error(
+        "damaged: the {field} in the tar header at byte {offset} is not a number: save the images again"
+    )]
     Number { field: &'static str, offset: u64 },
-    #[error("cut inside the tar header at byte {offset}")]
+    #[error("still arriving, or cut: the file ends inside the tar header at byte {offset}")]
     CutHeader { offset: u64 },
     #[error(
-        "cut inside entry \"{}\": {size} bytes announced, {present} there",
+        "still arriving, or cut: entry \"{}\" announces {size} bytes, and {present} are there",
         escaped(entry)
     )]
     CutContent {
@@ -29,30 +31,33 @@ pub enum TarError {
         present: u64,
     },
     #[error(
-        "the end-of-archive mark is missing after byte {offset}: cut between two entries, or still arriving"
+        "still arriving, or cut between two entries: the end-of-archive mark is missing after byte {offset}"
     )]
     NoEnd { offset: u64 },
     #[error(
-        "damaged: a single zero block at byte {offset}, and more behind it (the end of an archive has two)"
+        "damaged: a single zero block at byte {offset}, and more behind it (the end of an archive has two): copy the file again"
     )]
     LoneZeroBlock { offset: u64 },
     #[error(
         "a second archive starts at byte {offset}, after the end of the first, and most tools would never see it: unpack both and pack one"
     )]
     SecondArchive { offset: u64 },
-    #[error("foreign bytes after the end of the archive, at byte {offset}")]
+    #[error("foreign bytes after the end of the archive, at byte {offset}: save the images again")]
     Trailing { offset: u64 },
     #[error(
         "entry \"{}\" is a sparse file: pack again without --sparse (-S)",
         escaped(entry)
     )]
     Sparse { entry: String },
-    #[error("entry \"{}\" is {what}, which no image bundle holds", escaped(entry))]
+    #[error(
+        "entry \"{}\" is {what}, which no image bundle holds: pack the bundle alone",
+        escaped(entry)
+    )]
     Special { entry: String, what: &'static str },
-    #[error("entry \"{}\" has the unknown type {}", escaped(entry), typeflag.escape_ascii())]
+    #[error("entry \"{}\" has the unknown type {}: save the images again", escaped(entry), typeflag.escape_ascii())]
     UnknownType { entry: String, typeflag: u8 },
     #[error(
-        "entry \"{}\" is {what} and announces {size} bytes of content, which tools read differently",
+        "entry \"{}\" is {what} and announces {size} bytes of content, which tools read differently: save the images again",
         escaped(entry)
     )]
     UnexpectedContent {
@@ -72,7 +77,7 @@ pub enum TarError {
     #[error("the PAX header at byte {offset} {fault}")]
     Pax { offset: u64, fault: PaxFault },
     #[error(
-        "the header at byte {offset} names its entry twice (PAX and GNU), and tools pick differently"
+        "the header at byte {offset} names its entry twice (PAX and GNU), and tools pick differently: save the images again"
     )]
     NamedTwice { offset: u64 },
     #[error("the header at byte {offset} is about a next entry, and none follows")]

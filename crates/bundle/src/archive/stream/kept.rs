@@ -29,16 +29,18 @@ impl Kept {
         entry: &Entry,
         reader: &mut Reader<Decoded>,
     ) -> Result<(), TarError> {
+        let whole = usize::try_from(entry.size).unwrap_or(usize::MAX);
         let (mut content, mut is_document) = (Vec::new(), false);
         loop {
             let chunk = reader.chunk()?;
             is_document = is_document || self.is_document(entry, &content, chunk);
             let wanted = if is_document {
-                limits::DOCUMENT_KEPT
+                whole
             } else {
-                limits::HEAD
+                whole.min(limits::HEAD)
             };
             let room = wanted - content.len();
+            content.reserve_exact(room);
             content.extend_from_slice(chunk.get(..room).unwrap_or(chunk));
             if chunk.is_empty() || content.len() >= wanted {
                 break;

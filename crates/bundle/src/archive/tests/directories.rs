@@ -128,7 +128,7 @@ fn what_takes_a_files_place_is_not_read() {
         let error = result.unwrap_err();
         assert_eq!(
             error.to_string(),
-            "entry \"index.json\" changed while the bundle was read"
+            "entry \"index.json\" changed while the bundle was read: look again when it is at rest"
         );
         assert_eq!(error.verdict(), Some(Verdict::Incomplete));
     }

@@ -79,7 +79,7 @@ fn a_stream_that_changed_meanwhile_is_noticed() {
     let error = archive.read(found(&archive, "b"), u64::MAX).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "entry \"b\" changed while the bundle was read"
+        "entry \"b\" changed while the bundle was read: look again when it is at rest"
     );
     assert_eq!(error.verdict(), Some(Verdict::Incomplete));
 }
