@@ -1,0 +1,209 @@
+//! The way of one bundle, from a settled file to names that were read back.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use airdock_bundle::Verdict;
+use airdock_bundle::name::Name;
+use jiff::Timestamp;
+
+use super::context::Context;
+use super::event::Event;
+use super::failure::Failure;
+use super::import::{self, Planned};
+use super::offer::Offer;
+use super::open::{self, Opened};
+use super::plan::{BundlePlan, Conflict, Holding, Plan, plan};
+use super::publish::{self, Refused, announce};
+use super::settle::Settled;
+use crate::config::OnConflict;
+
+/// A holding that lives on its own, for tasks that outlive the agent's borrow.
+#[derive(Clone, Debug)]
+pub struct OwnedHolding {
+    /// As in [`Holding`].
+    pub path: PathBuf,
+    /// As in [`Holding`].
+    pub source: String,
+    /// As in [`Holding`].
+    pub arrived: Timestamp,
+    /// As in [`Holding`].
+    pub live: bool,
+    /// As in [`Holding`].
+    pub on_conflict: OnConflict,
+    /// As in [`Holding`].
+    pub offer: Arc<Offer>,
+}
+
+impl OwnedHolding {
+    /// The same, borrowed.
+    pub fn borrowed(&self) -> Holding<'_> {
+        Holding {
+            path: &self.path,
+            source: &self.source,
+            arrived: self.arrived,
+            live: self.live,
+            on_conflict: self.on_conflict,
+            offer: &self.offer,
+        }
+    }
+}
+
+/// For whom a bundle is brought, and who else holds images.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// The bundle's source, as a label value.
+    pub source: String,
+    /// When its content came.
+    pub arrived: Timestamp,
+    /// What its source says about names that aren't ours.
+    pub on_conflict: OnConflict,
+    /// The other bundles.
+    pub others: Vec<OwnedHolding>,
+    /// A name for the one image of the bundle that has none.
+    pub name: Option<Name>,
+}
+
+/// A bundle whose images are in the store.
+#[derive(Clone, Debug)]
+pub struct Brought {
+    /// What the bundle turned out to be.
+    pub verdict: Verdict,
+    /// What is in the store of it.
+    pub offer: Offer,
+    /// Images that are not imported.
+    pub refused: Vec<Refused>,
+    /// Bytes that went to the store.
+    pub bytes_sent: u64,
+    /// Bytes that were needed and there.
+    pub bytes_skipped: u64,
+    /// Whether anything had to be written.
+    pub changed: bool,
+}
+
+/// Brings a bundle.
+pub async fn bring(
+    settled: Settled,
+    standing: Standing,
+    context: &Context,
+) -> Result<Brought, Failure> {
+    let started = Instant::now();
+    let opened = open::open(settled, &context.platform, standing.name.clone()).await?;
+    let Some(planned) = plan_for(opened.clone(), &standing, context).await? else {
+        return unchanged(&opened, context);
+    };
+    announce_import(&planned, context);
+    let complete = import::import(planned, context).await?;
+    let published = publish::publish(complete, context).await?;
+    announce(&published, started.elapsed(), context).await;
+    Ok(Brought {
+        verdict: published.verdict(),
+        offer: published.offer,
+        refused: published.refused,
+        bytes_sent: published.bytes_sent,
+        bytes_skipped: published.bytes_skipped,
+        changed: true,
+    })
+}
+
+fn unchanged(opened: &Opened, context: &Context) -> Result<Brought, Failure> {
+    let (offer, refused) = publish::judge(opened, &std::collections::HashSet::new());
+    context.report(&Event::Unchanged {
+        bundle: opened.path.clone(),
+    });
+    for image in &refused {
+        context.report(&Event::ImageRefused {
+            image: image.image.clone(),
+            reason: image.reason.clone(),
+            bundle: opened.path.clone(),
+        });
+    }
+    Ok(Brought {
+        verdict: if refused.is_empty() {
+            Verdict::Ok
+        } else {
+            Verdict::Partial
+        },
+        bytes_skipped: offer.blobs().map(|blob| blob.size).sum(),
+        offer,
+        refused,
+        bytes_sent: 0,
+        changed: false,
+    })
+}
+
+/// Plans for one bundle among the others; `None` where the store has all that it gives.
+async fn plan_for(
+    opened: Opened,
+    standing: &Standing,
+    context: &Context,
+) -> Result<Option<Planned>, Failure> {
+    let view = context.store.view().await?;
+    let offer = Arc::clone(&opened.offer);
+    let own = Holding {
+        path: &opened.path,
+        source: &standing.source,
+        arrived: standing.arrived,
+        live: true,
+        on_conflict: standing.on_conflict,
+        offer: &offer,
+    };
+    let mut holdings = vec![own];
+    holdings.extend(standing.others.iter().map(OwnedHolding::borrowed));
+    let plan = plan(&holdings, &view, context.store.rules());
+    report_conflicts(&plan, &holdings, context);
+    let own: Option<BundlePlan> = plan.bundles.into_iter().find(|bundle| bundle.holding == 0);
+    Ok(own.map(|plan| Planned {
+        opened: opened.clone(),
+        plan,
+    }))
+}
+
+/// Those that this bundle is a party of: the others have been told of already.
+fn report_conflicts(plan: &Plan, holdings: &[Holding<'_>], context: &Context) {
+    let path = |index: usize| holdings.get(index).map(|h| h.path.to_owned());
+    for conflict in &plan.conflicts {
+        let event = match conflict {
+            Conflict::Bundles {
+                name,
+                winner,
+                loser,
+            } if *winner == 0 || *loser == 0 => {
+                path(*winner)
+                    .zip(path(*loser))
+                    .map(|(winner, loser)| Event::BundlesDisagree {
+                        name: name.clone(),
+                        winner,
+                        loser,
+                    })
+            }
+            Conflict::Foreign {
+                name,
+                holding: 0,
+                stored,
+                offered,
+                kept,
+            } => path(0).map(|bundle| Event::ForeignName {
+                name: name.clone(),
+                stored: stored.clone(),
+                offered: offered.clone(),
+                bundle,
+                kept: *kept,
+            }),
+            _ => None,
+        };
+        if let Some(event) = event {
+            context.report(&event);
+        }
+    }
+}
+
+fn announce_import(planned: &Planned, context: &Context) {
+    context.report(&Event::Importing {
+        bundle: planned.opened.path.clone(),
+        images: planned.opened.offer.images.len(),
+        missing: planned.plan.missing(),
+        present: planned.plan.present,
+    });
+}

@@ -1,0 +1,197 @@
+//! What happened, as values. Logs, progress bars and reports are made from these; nothing else
+//! in the agent prints.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use airdock_bundle::Verdict;
+use airdock_bundle::digest::Digest;
+
+/// Something that an operator may want to know.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A source is watched from now on.
+    Watching {
+        /// The source.
+        directory: PathBuf,
+        /// Whether the kernel tells of changes, or the directory is looked at from time to time.
+        polled: bool,
+    },
+    /// A source can't be listed.
+    SourceMissing {
+        /// The source.
+        directory: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A source has bundles that are new, changed or gone.
+    DirectoryChanged {
+        /// The source.
+        directory: PathBuf,
+        /// New or changed bundles.
+        changed: usize,
+        /// Bundles that are gone.
+        gone: usize,
+    },
+    /// The kernel dropped events; the directories are listed again.
+    EventsLost,
+    /// A bundle's missing blobs are being sent.
+    Importing {
+        /// The bundle.
+        bundle: PathBuf,
+        /// Images that it gives.
+        images: usize,
+        /// Bytes that the store lacks.
+        missing: u64,
+        /// Bytes that are needed and there.
+        present: u64,
+    },
+    /// Some of a bundle's bytes have been sent.
+    Progress {
+        /// The bundle.
+        bundle: PathBuf,
+        /// Bytes just sent or found present.
+        bytes: u64,
+    },
+    /// A name points to an image of a bundle, read back from the store.
+    ImageImported {
+        /// The name.
+        name: String,
+        /// What it points to.
+        digest: Digest,
+        /// What it pointed to before.
+        moved_from: Option<Digest>,
+        /// The bundle.
+        bundle: PathBuf,
+    },
+    /// An image of a bundle isn't imported.
+    ImageRefused {
+        /// Its names, or its digest.
+        image: String,
+        /// Why.
+        reason: String,
+        /// The bundle.
+        bundle: PathBuf,
+    },
+    /// All that a bundle gives is in the store, read back.
+    Loaded {
+        /// The bundle.
+        bundle: PathBuf,
+        /// What was done.
+        totals: Totals,
+    },
+    /// A bundle has nothing that the store lacks.
+    Unchanged {
+        /// The bundle.
+        bundle: PathBuf,
+    },
+    /// A bundle is not what can be imported, or not all of it.
+    Judged {
+        /// The bundle.
+        bundle: PathBuf,
+        /// What it is.
+        verdict: Verdict,
+        /// Why.
+        reason: String,
+        /// Whether an earlier version's images stay.
+        kept: bool,
+    },
+    /// Bringing a bundle failed; it is tried again.
+    Failed {
+        /// The bundle.
+        bundle: PathBuf,
+        /// Why.
+        reason: String,
+        /// When it is tried again.
+        retry: Duration,
+    },
+    /// Two bundles give one name different images.
+    BundlesDisagree {
+        /// The name.
+        name: String,
+        /// The bundle that came last and has it.
+        winner: PathBuf,
+        /// The other.
+        loser: PathBuf,
+    },
+    /// A name was in the store before us and points elsewhere.
+    ForeignName {
+        /// The name.
+        name: String,
+        /// What the store has.
+        stored: Digest,
+        /// What the bundle has.
+        offered: Digest,
+        /// The bundle.
+        bundle: PathBuf,
+        /// Whether the store's stays.
+        kept: bool,
+    },
+    /// Names were lost, moved or unpinned by somebody, and are being put right.
+    Restoring {
+        /// The bundle that holds them.
+        bundle: PathBuf,
+        /// How many names.
+        names: usize,
+        /// How many blobs.
+        blobs: usize,
+    },
+    /// Images are lost, and their bundle can't give them back.
+    Lost {
+        /// The bundle that held them.
+        bundle: PathBuf,
+        /// The image's names.
+        image: String,
+    },
+    /// A bundle is gone; its images are held for a while.
+    Departed {
+        /// The bundle.
+        bundle: PathBuf,
+        /// For how long.
+        grace: Duration,
+    },
+    /// A name is no longer held.
+    Released {
+        /// The name.
+        name: String,
+        /// How.
+        policy: &'static str,
+    },
+    /// The store doesn't answer; everything waits for it.
+    StoreUnreachable {
+        /// Which.
+        store: String,
+        /// Why.
+        reason: String,
+        /// When it is asked again.
+        retry: Duration,
+    },
+    /// The store answers.
+    StoreReachable {
+        /// Which.
+        store: String,
+    },
+    /// CRI doesn't list an image that is in the store.
+    UnseenByCri {
+        /// The name.
+        name: String,
+    },
+    /// What the agent knows can't be written down.
+    LedgerFailed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What bringing a bundle came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Images whose names were read back.
+    pub images: usize,
+    /// Bytes that went to the store.
+    pub bytes_sent: u64,
+    /// Bytes that were needed and there.
+    pub bytes_skipped: u64,
+    /// How long it took.
+    pub elapsed: Duration,
+}

@@ -1,0 +1,87 @@
+//! Why a bundle didn't get into the store.
+
+use std::io;
+use std::path::PathBuf;
+
+use airdock_bundle::Verdict;
+
+use crate::exit::Exit;
+use crate::output::human::Bytes;
+use crate::store::StoreError;
+
+/// A bundle that wasn't brought.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// It was read, and can't be imported as it is.
+    #[error("{reason}")]
+    Verdict {
+        /// What it is.
+        verdict: Verdict,
+        /// Why.
+        reason: String,
+    },
+    /// It couldn't be read: nothing is known about its content.
+    #[error("{reason}")]
+    Unreadable {
+        /// Why.
+        reason: String,
+    },
+    /// It was changed or replaced while it was read.
+    #[error("{}: it changed while it was being read; it is looked at again", .0.display())]
+    Changed(PathBuf),
+    /// The store didn't do what it was asked.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// The store answered, but what it says isn't what was written.
+    #[error(
+        "the store doesn't show {0} as it was written: something else changes it at the same time"
+    )]
+    NotReadBack(String),
+    /// What is missing won't fit.
+    #[error(
+        "{} must be written and only {} are free in {} (of which {} are kept in reserve): free some space",
+        Bytes(*.needed), Bytes(*.free), root.display(), Bytes(*.reserve)
+    )]
+    NoSpace {
+        /// Bytes to write.
+        needed: u64,
+        /// Bytes free.
+        free: u64,
+        /// Bytes that must stay free.
+        reserve: u64,
+        /// Where.
+        root: PathBuf,
+    },
+    /// The program is being stopped.
+    #[error("stopped before the end; nothing that isn't whole has a name")]
+    Cancelled,
+}
+
+impl Failure {
+    /// A bundle that couldn't be opened.
+    pub fn unreadable(error: &io::Error, path: &std::path::Path) -> Self {
+        Self::Unreadable {
+            reason: format!("{}: {error}", path.display()),
+        }
+    }
+
+    /// What the bundle is, where that is what stands in the way.
+    pub fn verdict(&self) -> Option<Verdict> {
+        match self {
+            Self::Verdict { verdict, .. } => Some(*verdict),
+            _ => None,
+        }
+    }
+
+    /// The status that a command ends with because of this.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Verdict { verdict, .. } => Exit::from(*verdict),
+            Self::Unreadable { .. } | Self::Changed(_) => Exit::Unreadable,
+            Self::Store(error) => error.exit(),
+            Self::NotReadBack(_) => Exit::Store,
+            Self::NoSpace { .. } => Exit::NoSpace,
+            Self::Cancelled => Exit::Interrupted,
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The store against the bundles: what was lost, moved or unpinned is put right, what nothing
+//! holds any more is released.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::bring::OwnedHolding;
+use super::context::Context;
+use super::event::Event;
+use super::failure::Failure;
+use super::plan::{BundlePlan, Holding, plan};
+use super::retry::Retry;
+use super::run::{Agent, StoreState};
+use super::tracked::State;
+use super::work::Done;
+use crate::store::view::View;
+use crate::store::{Store, StoreError};
+
+/// Changes come in bursts, ours among them; they are waited for this long.
+const QUIET: Duration = Duration::from_millis(50);
+/// The least time between two looks at the store.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// When the store is looked at.
+#[derive(Debug)]
+pub(super) struct Healing {
+    due: Instant,
+    running: bool,
+    last: Option<Instant>,
+    retry: Option<Retry>,
+    tidied: bool,
+    /// Whether something happened since the last look.
+    wanted: bool,
+}
+
+impl Healing {
+    /// At once.
+    pub(super) fn now() -> Self {
+        Self {
+            due: Instant::now(),
+            running: false,
+            last: None,
+            retry: None,
+            tidied: false,
+            wanted: true,
+        }
+    }
+
+    /// In a moment.
+    pub(super) fn soon(&mut self, now: Instant) {
+        let rested = self.last.map_or(now, |last| last + PAUSE);
+        self.wanted = true;
+        self.at((now + QUIET).max(rested));
+    }
+
+    /// At a time, or earlier if it is due earlier.
+    pub(super) fn at(&mut self, due: Instant) {
+        self.due = self.due.min(due);
+    }
+
+    pub(super) fn wake(&self) -> Option<Instant> {
+        (!self.running).then_some(self.due)
+    }
+
+    /// Whether nothing is going on, and nothing has happened that asks for a look.
+    pub(super) fn is_quiet(&self) -> bool {
+        !self.running && !self.wanted
+    }
+}
+
+impl Agent {
+    pub(super) fn start_healing(&mut self, now: Instant) {
+        if self.healing.running || now < self.healing.due {
+            return;
+        }
+        self.healing.running = true;
+        self.healing.wanted = false;
+        self.healing.last = Some(now);
+        self.healing.due = now + self.settings.resync;
+        let store = self.context.store.clone();
+        let tidy = !self.healing.tidied;
+        self.tasks
+            .spawn(async move { Done::Viewed(look(store, tidy).await) });
+    }
+
+    /// Takes in what the store holds.
+    pub(super) fn viewed(&mut self, view: Result<View, StoreError>, now: Instant) {
+        self.healing.running = false;
+        match view {
+            Ok(view) => {
+                self.reachable(now);
+                self.reconcile(&view, now);
+            }
+            Err(error) => self.unreachable(&error, now),
+        }
+    }
+
+    fn reachable(&mut self, now: Instant) {
+        self.healing.tidied = true;
+        self.healing.retry = None;
+        if self.store == StoreState::Reachable {
+            return;
+        }
+        self.store = StoreState::Reachable;
+        let store = self.context.store.describe();
+        self.context.report(&Event::StoreReachable { store });
+        for bundle in self.bundles.values_mut() {
+            if let State::Failing { retry, .. } = bundle.state {
+                bundle.settle(now, Some(retry));
+            }
+        }
+    }
+
+    /// The store doesn't answer: everything waits, and it is asked again ever more slowly.
+    pub(super) fn unreachable(&mut self, error: &StoreError, now: Instant) {
+        if self.healing.retry.is_some_and(|retry| now < retry.at) {
+            return;
+        }
+        self.store = StoreState::Unreachable;
+        let retry = Retry::after(self.healing.retry, now);
+        self.healing.retry = Some(retry);
+        self.healing.due = retry.at;
+        self.context.report(&Event::StoreUnreachable {
+            store: self.context.store.describe(),
+            reason: error.to_string(),
+            retry: retry.wait(now),
+        });
+    }
+
+    fn reconcile(&mut self, view: &View, now: Instant) {
+        let owned = self.holdings();
+        let holdings: Vec<Holding<'_>> = owned.iter().map(OwnedHolding::borrowed).collect();
+        let plan = plan(&holdings, view, self.context.store.rules());
+        let mut names_only = Vec::new();
+        let mut by_path: BTreeMap<PathBuf, Vec<BundlePlan>> = BTreeMap::new();
+        for bundle in plan.bundles {
+            if let Some(holding) = owned.get(bundle.holding) {
+                let path = holding.path.clone();
+                by_path.entry(path).or_default().push(bundle);
+            }
+        }
+        for (path, plans) in by_path {
+            names_only.extend(self.restore(&path, plans, &owned, now));
+        }
+        if !names_only.is_empty() {
+            let context = self.context.clone();
+            self.tasks
+                .spawn(async move { Done::Restored(restore_names(names_only, &context).await) });
+        }
+        for lost in plan.lost {
+            self.report_lost(&owned, lost.holding, lost.image);
+        }
+        self.start_release(plan.orphans, now);
+    }
+
+    /// What of a bundle can be put right without reading it; otherwise it goes its way again.
+    fn restore(
+        &mut self,
+        path: &PathBuf,
+        plans: Vec<BundlePlan>,
+        owned: &[OwnedHolding],
+        now: Instant,
+    ) -> Vec<NamesOnly> {
+        let Some(bundle) = self.bundles.get_mut(path) else {
+            return Vec::new();
+        };
+        if !bundle.is_at_rest() {
+            return Vec::new();
+        }
+        if let Err(due) = bundle.restore(now) {
+            self.healing.at(due);
+            return Vec::new();
+        }
+        self.context.report(&Event::Restoring {
+            bundle: path.clone(),
+            names: plans.iter().map(|plan| plan.steps.len()).sum(),
+            blobs: plans.iter().map(|plan| plan.write.len()).sum(),
+        });
+        if plans.iter().any(|plan| !plan.write.is_empty()) {
+            bundle.settle(now, None);
+            return Vec::new();
+        }
+        let short_id = |plan: &BundlePlan| {
+            let holding = owned.get(plan.holding);
+            holding.map_or_else(String::new, |h| h.offer.short_id().to_owned())
+        };
+        let names_only = plans.into_iter().map(|plan| NamesOnly {
+            bundle: short_id(&plan),
+            plan,
+        });
+        names_only.collect()
+    }
+
+    fn report_lost(&self, owned: &[OwnedHolding], holding: usize, image: usize) {
+        let Some(holding) = owned.get(holding) else {
+            return;
+        };
+        if let Some(image) = holding.offer.images.get(image) {
+            self.context.report(&Event::Lost {
+                bundle: holding.path.clone(),
+                image: super::publish::names_of(image),
+            });
+        }
+    }
+
+    pub(super) fn restored(&mut self, result: Result<(), Failure>, now: Instant) {
+        match result {
+            Ok(()) => {}
+            Err(Failure::Store(error)) => self.unreachable(&error, now),
+            Err(_) => self.healing.soon(now),
+        }
+    }
+}
+
+async fn look(store: Store, tidy: bool) -> Result<View, StoreError> {
+    if tidy {
+        store.tidy().await?;
+    }
+    store.view().await
+}
+
+/// Names of a bundle whose blobs are all there.
+#[derive(Debug)]
+struct NamesOnly {
+    bundle: String,
+    plan: BundlePlan,
+}
+
+async fn restore_names(bundles: Vec<NamesOnly>, context: &Context) -> Result<(), Failure> {
+    for NamesOnly { bundle, plan } in bundles {
+        let session = context.store.begin(&bundle).await?;
+        session.protect(&plan.roots).await?;
+        for blob in &plan.relabel {
+            session.relabel(blob).await?;
+        }
+        session.publish(&plan.steps).await?;
+        session.finish().await?;
+    }
+    Ok(())
+}

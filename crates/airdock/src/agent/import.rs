@@ -1,0 +1,240 @@
+//! From a plan to blobs in the store: what it lacks, in as few transactions as it can be done.
+//!
+//! A bundle that can be read anywhere gives several blobs at once, the largest first. One that
+//! must be decompressed gives them in its own order, in one pass, while earlier ones are still
+//! being written. Documents go last, when what they refer to is there.
+
+mod random;
+mod stream;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use airdock_bundle::archive::{ArchiveError, EntryId};
+use airdock_bundle::digest::Digest;
+use airdock_bundle::image::Place;
+use airdock_bundle::open::Bundle;
+use airdock_containerd::Body;
+use bytes::Bytes;
+use rustix::fs::statvfs;
+
+use super::context::Context;
+use super::event::Event;
+use super::failure::Failure;
+use super::offer::{BlobKind, OfferedBlob};
+use super::open::Opened;
+use super::plan::BundlePlan;
+use crate::store::{Put, Session, StoreError};
+
+/// Blobs up to this size are sent in one message with their commit: it saves the daemon a
+/// transaction, and is well under the 16 MiB that it takes as one message.
+pub(super) const WHOLE: u64 = 1024 * 1024;
+
+/// Blobs under way at once: one a connection.
+pub(super) const CONCURRENT_BLOBS: usize = 3;
+
+/// The size of a message of a large blob, and how many wait for the store: what is read ahead
+/// is bounded by their product times the blobs under way.
+pub(super) const CHUNK: usize = 1024 * 1024;
+pub(super) const CHUNKS_AHEAD: usize = 2;
+
+/// A bundle and what is to be done for it.
+#[derive(Debug)]
+pub struct Planned {
+    /// The bundle.
+    pub opened: Opened,
+    /// What is to be done.
+    pub plan: BundlePlan,
+}
+
+/// A bundle whose blobs are in the store, kept there by the session.
+#[derive(Debug)]
+pub struct Complete {
+    /// The bundle.
+    pub opened: Opened,
+    /// What is to be done.
+    pub plan: BundlePlan,
+    /// What keeps the blobs until names do.
+    pub session: Session,
+    /// Bytes that went to the store.
+    pub bytes_sent: u64,
+    /// Bytes that were needed and there.
+    pub bytes_skipped: u64,
+    /// Blobs whose content isn't what their digest says: images that need them get no name.
+    pub damaged: HashSet<Digest>,
+}
+
+/// Where the bytes of a blob are.
+#[derive(Clone, Debug)]
+pub(super) enum Origin {
+    Memory(Bytes),
+    Entry(EntryId),
+}
+
+/// A blob to send, and how it went.
+type Outcome = (OfferedBlob, Result<Put, StoreError>);
+
+/// Sends what the store lacks.
+pub async fn import(planned: Planned, context: &Context) -> Result<Complete, Failure> {
+    let Planned { opened, plan } = planned;
+    check_space(&plan, context).await?;
+    let session = context.store.begin(opened.offer.short_id()).await?;
+    let mut complete = Complete {
+        bytes_skipped: plan.present,
+        bytes_sent: 0,
+        damaged: HashSet::new(),
+        opened,
+        plan,
+        session,
+    };
+    match complete.bring(context).await {
+        Ok(()) => Ok(complete),
+        Err(failure) => {
+            // The failure is what the operator needs to see; a lease that could not be given
+            // back ends by itself.
+            drop(complete.session.abandon().await);
+            Err(failure)
+        }
+    }
+}
+
+impl Complete {
+    async fn bring(&mut self, context: &Context) -> Result<(), Failure> {
+        self.session.protect(&self.plan.roots).await?;
+        let origins = Arc::new(origins(&self.opened.bundle));
+        let (leaves, documents): (Vec<_>, Vec<_>) = self
+            .plan
+            .write
+            .iter()
+            .cloned()
+            .partition(|blob| blob.kind == BlobKind::Leaf);
+        let streamed = self.must_stream(&leaves, &origins)?;
+        let sender = Sender {
+            bundle: Arc::clone(&self.opened.bundle),
+            session: &self.session,
+            origins,
+            context,
+            path: &self.opened.path,
+        };
+        let mut outcomes = if streamed {
+            stream::send(&sender, leaves).await?
+        } else {
+            random::send(&sender, leaves).await?
+        };
+        // Each document after its children: the plan lists them in that order.
+        for document in documents {
+            let outcome = sender.send_one(&document).await;
+            outcomes.push((document, outcome));
+        }
+        for blob in &self.plan.relabel {
+            self.session.relabel(blob).await?;
+        }
+        self.settle(outcomes)
+    }
+
+    /// Whether the blobs can only be had by decompressing the whole bundle.
+    fn must_stream(
+        &self,
+        leaves: &[OfferedBlob],
+        origins: &HashMap<Digest, Origin>,
+    ) -> Result<bool, Failure> {
+        let entry = leaves.iter().find_map(|b| match origins.get(&b.digest) {
+            Some(Origin::Entry(entry)) => Some(*entry),
+            _ => None,
+        });
+        let Some(entry) = entry else {
+            return Ok(false);
+        };
+        Ok(self.opened.bundle.archive().region(entry)?.is_none())
+    }
+
+    fn settle(&mut self, outcomes: Vec<Outcome>) -> Result<(), Failure> {
+        for (blob, outcome) in outcomes {
+            match outcome? {
+                Put::Sent => self.bytes_sent += blob.size,
+                Put::Present => self.bytes_skipped += blob.size,
+                Put::Differs => {
+                    self.damaged.insert(blob.digest);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the senders share.
+pub(super) struct Sender<'a> {
+    pub bundle: Arc<Bundle>,
+    pub session: &'a Session,
+    pub origins: Arc<HashMap<Digest, Origin>>,
+    pub context: &'a Context,
+    pub path: &'a std::path::Path,
+}
+
+impl Sender<'_> {
+    /// Hands a blob to the store.
+    pub(super) async fn put(&self, blob: &OfferedBlob, body: Body) -> Result<Put, StoreError> {
+        let put = self.session.put(blob, body).await?;
+        if put != Put::Differs {
+            self.context.report(&Event::Progress {
+                bundle: self.path.to_owned(),
+                bytes: blob.size,
+            });
+        }
+        Ok(put)
+    }
+
+    /// Sends a blob that can be read where it lies.
+    pub(super) async fn send_one(&self, blob: &OfferedBlob) -> Result<Put, StoreError> {
+        let body = match self.origins.get(&blob.digest) {
+            Some(Origin::Memory(bytes)) => Body::Whole(bytes.clone()),
+            Some(Origin::Entry(entry)) => random::body(&self.bundle, *entry, blob.size).await?,
+            None => return Ok(Put::Differs),
+        };
+        self.put(blob, body).await
+    }
+}
+
+fn origins(bundle: &Bundle) -> HashMap<Digest, Origin> {
+    let contents = bundle
+        .images()
+        .iter()
+        .filter_map(|i| i.outcome.as_ref().ok());
+    let blobs = contents.flat_map(|content| &content.blobs);
+    let origin = |place: &Place| match place {
+        Place::Memory(bytes) => Origin::Memory(bytes.clone()),
+        Place::Entry(entry) => Origin::Entry(*entry),
+    };
+    blobs
+        .map(|blob| (blob.descriptor.digest.clone(), origin(&blob.place)))
+        .collect()
+}
+
+pub(super) fn body_error(error: &ArchiveError) -> StoreError {
+    StoreError::Body(error.to_string())
+}
+
+/// Before the first byte: half an image is worth nothing, and a full disk stops the node.
+async fn check_space(plan: &BundlePlan, context: &Context) -> Result<(), Failure> {
+    let needed = plan.missing();
+    if needed == 0 {
+        return Ok(());
+    }
+    let Some(root) = context.store.root().await else {
+        return Ok(());
+    };
+    let Ok(stat) = statvfs(&root) else {
+        return Ok(());
+    };
+    let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+    let reserve = context.reserve;
+    if needed.saturating_add(reserve) > free {
+        return Err(Failure::NoSpace {
+            needed,
+            free,
+            reserve,
+            root,
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,239 @@
+//! What the agent remembers of each bundle, so that an unchanged one is never read again.
+//!
+//! A cache: losing it costs one look at every bundle. One file a bundle, replaced atomically.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use airdock_bundle::Verdict;
+use airdock_bundle::digest::{Algorithm, Digest};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::offer::Offer;
+use super::scan::Fingerprint;
+
+/// The format of the files. A file of another version is left alone and counts as absent.
+const VERSION: u32 = 1;
+
+/// A bundle as it was left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    version: u32,
+    /// Where the bundle stands.
+    pub path: PathBuf,
+    /// The directory that it was found in.
+    pub source: PathBuf,
+    /// How it looked when the verdict was reached.
+    pub fingerprint: Fingerprint,
+    /// When its content came.
+    pub arrived: Timestamp,
+    /// What it turned out to be.
+    pub verdict: Verdict,
+    /// Why, where it isn't ok.
+    pub reason: Option<String>,
+    /// What it gives, and what an earlier version of it gave and this one doesn't replace.
+    pub held: Vec<Held>,
+    /// When it went, while its images may still be held for it.
+    pub gone: Option<Timestamp>,
+    /// The kernel's boot id at the time of the import.
+    pub boot: String,
+}
+
+/// Images that a bundle holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// The images.
+    pub offer: Arc<Offer>,
+    /// When they came.
+    pub arrived: Timestamp,
+    /// Whether the file on disk still has them.
+    pub live: bool,
+}
+
+impl Entry {
+    /// A bundle of which nothing is known yet.
+    pub fn new(path: PathBuf, source: PathBuf, fingerprint: Fingerprint) -> Self {
+        Self {
+            version: VERSION,
+            path,
+            source,
+            fingerprint,
+            arrived: fingerprint.changed,
+            verdict: Verdict::Incomplete,
+            reason: None,
+            held: Vec::new(),
+            gone: None,
+            boot: String::new(),
+        }
+    }
+}
+
+/// Why the state directory can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// It can't be read or written.
+    #[error("state directory {}: {action}: {source}; choose another with --state-dir", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// Another agent has it.
+    #[error(
+        "state directory {} is in use by the agent with pid {pid}; stop it, or choose another with --state-dir",
+        path.display()
+    )]
+    Busy {
+        /// The state directory.
+        path: PathBuf,
+        /// As the other agent wrote it.
+        pid: String,
+    },
+}
+
+/// The state directory, locked for this process.
+#[derive(Debug)]
+pub struct Ledger {
+    directory: PathBuf,
+    /// Held for as long as the agent lives; the kernel lets go of it even after a SIGKILL.
+    _lock: File,
+}
+
+impl Ledger {
+    /// Opens, and where needed makes, the state directory.
+    pub fn open(state: &Path) -> Result<Self, LedgerError> {
+        let directory = state.join("ledger");
+        fs::create_dir_all(&directory).map_err(|e| failed("create", &directory, e))?;
+        Ok(Self {
+            _lock: lock(state)?,
+            directory,
+        })
+    }
+
+    /// Everything that is remembered. A file that can't be understood counts as absent: its
+    /// bundle is looked at again.
+    pub fn load(&self) -> Result<Vec<Entry>, LedgerError> {
+        let listed =
+            fs::read_dir(&self.directory).map_err(|e| failed("list", &self.directory, e))?;
+        let files = listed.filter_map(Result::ok).map(|entry| entry.path());
+        let remembered = files.filter(|path| path.extension().is_some_and(|e| e == "json"));
+        Ok(remembered.filter_map(|path| read(&path)).collect())
+    }
+
+    /// Remembers an entry, durably.
+    pub fn write(&self, entry: &Entry) -> Result<(), LedgerError> {
+        let path = self.file_of(&entry.path);
+        write_atomically(&self.directory, &path, entry).map_err(|e| failed("write", &path, e))
+    }
+
+    /// Forgets a bundle.
+    pub fn forget(&self, bundle: &Path) -> Result<(), LedgerError> {
+        let path = self.file_of(bundle);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(failed("remove", &path, error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn file_of(&self, bundle: &Path) -> PathBuf {
+        use std::os::unix::ffi::OsStrExt;
+        let digest = Digest::of(Algorithm::Sha256, bundle.as_os_str().as_bytes());
+        self.directory.join(format!("{}.json", digest.hex()))
+    }
+}
+
+fn failed(action: &'static str, path: &Path, source: io::Error) -> LedgerError {
+    let path = path.to_owned();
+    LedgerError::Io {
+        action,
+        path,
+        source,
+    }
+}
+
+fn lock(state: &Path) -> Result<File, LedgerError> {
+    let path = state.join("lock");
+    let mut file = File::options()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(&path)
+        .map_err(|e| failed("open", &path, e))?;
+    if file.try_lock().is_err() {
+        let pid = fs::read_to_string(&path).unwrap_or_default();
+        return Err(LedgerError::Busy {
+            path: state.to_owned(),
+            pid: pid.trim().to_owned(),
+        });
+    }
+    let pid = std::process::id();
+    file.set_len(0)
+        .and_then(|()| writeln!(file, "{pid}"))
+        .map_err(|e| failed("write", &path, e))?;
+    Ok(file)
+}
+
+fn read(path: &Path) -> Option<Entry> {
+    let bytes = fs::read(path).ok()?;
+    let entry: Entry = serde_json::from_slice(&bytes).ok()?;
+    (entry.version == VERSION).then_some(entry)
+}
+
+/// Temp file, fsync, rename, fsync of the directory: after a power cut the old file or the new.
+fn write_atomically(directory: &Path, path: &Path, entry: &Entry) -> io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    serde_json::to_writer(&mut file, entry)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    File::open(directory)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(path: &str) -> Entry {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let fingerprint = Fingerprint::of(&file.as_file().metadata().unwrap());
+        Entry::new(path.into(), "/bundles".into(), fingerprint)
+    }
+
+    #[test]
+    fn what_is_written_is_remembered_and_what_is_forgotten_is_not() {
+        let state = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(state.path()).unwrap();
+        ledger.write(&entry("/bundles/a.tar")).unwrap();
+        ledger.write(&entry("/bundles/b.tar")).unwrap();
+        ledger.forget(Path::new("/bundles/b.tar")).unwrap();
+        let paths: Vec<_> = ledger.load().unwrap().into_iter().map(|e| e.path).collect();
+        assert_eq!(paths, [Path::new("/bundles/a.tar")]);
+    }
+
+    #[test]
+    fn a_torn_or_newer_file_counts_as_absent() {
+        let state = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(state.path()).unwrap();
+        fs::write(state.path().join("ledger/torn.json"), b"{\"versio").unwrap();
+        let newer = serde_json::to_string(&entry("/x")).unwrap();
+        let newer = newer.replace("\"version\":1", "\"version\":2");
+        fs::write(state.path().join("ledger/newer.json"), newer).unwrap();
+        assert_eq!(ledger.load().unwrap(), []);
+    }
+
+    #[test]
+    fn a_second_agent_is_told_who_has_the_directory() {
+        let state = tempfile::tempdir().unwrap();
+        let _first = Ledger::open(state.path()).unwrap();
+        let second = Ledger::open(state.path()).unwrap_err().to_string();
+        assert!(second.contains(&std::process::id().to_string()), "{second}");
+    }
+}

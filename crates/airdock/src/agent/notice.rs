@@ -1,0 +1,225 @@
+//! From listings of the sources to bundles that are new, changed, settled or gone.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tokio::time::Instant;
+
+use super::event::Event;
+use super::failure::Failure;
+use super::ledger::{Entry, LedgerError};
+use super::retry::Retry;
+use super::run::Agent;
+use super::scan::{Candidate, scan};
+use super::settle::{Probe, Settled, probe};
+use super::tracked::{State, Tracked};
+use super::watch::POLL;
+
+impl Agent {
+    /// Takes up what the ledger knows of bundles that still look as they did; those that don't,
+    /// or are gone, are kept as what they held.
+    pub(super) fn remember(&mut self) -> Result<(), LedgerError> {
+        let now = Instant::now();
+        for entry in self.ledger.load()? {
+            let sources = &self.settings.sources;
+            let Some(source) = sources.iter().position(|s| s.directory == entry.source) else {
+                continue;
+            };
+            let candidate = Candidate {
+                path: entry.path.clone(),
+                fingerprint: entry.fingerprint,
+                is_directory: false,
+            };
+            let bundle = Tracked::remembered(source, entry, candidate, now);
+            self.bundles.insert(bundle.path().clone(), bundle);
+        }
+        Ok(())
+    }
+
+    /// Lists all sources.
+    pub(super) fn scan(&mut self) {
+        let now = Instant::now();
+        let told = self.watcher.renew();
+        for source in 0..self.settings.sources.len() {
+            self.scan_source(source, now, told.get(source) == Some(&true));
+        }
+        let all_told = told.iter().all(|told| *told) && self.missing.is_empty();
+        let pause = if all_told { self.settings.resync } else { POLL };
+        self.told = told;
+        self.scan_at = now + pause.min(self.settings.resync);
+    }
+
+    fn scan_source(&mut self, source: usize, now: Instant, told: bool) {
+        let Some(directory) = self
+            .settings
+            .sources
+            .get(source)
+            .map(|s| s.directory.clone())
+        else {
+            return;
+        };
+        match scan(&directory) {
+            Ok(candidates) => {
+                let is_new = self.told.is_empty() || self.missing.remove(&source);
+                if is_new {
+                    self.context.report(&Event::Watching {
+                        directory: directory.clone(),
+                        polled: !told,
+                    });
+                }
+                self.compare(source, &directory, candidates, now);
+            }
+            Err(error) => self.source_missing(source, directory, &error),
+        }
+    }
+
+    /// A directory that can't be listed takes nothing away: a disk may come back.
+    fn source_missing(&mut self, source: usize, directory: PathBuf, error: &io::Error) {
+        if self.missing.insert(source) {
+            let reason = error.to_string();
+            self.context
+                .report(&Event::SourceMissing { directory, reason });
+        }
+    }
+
+    fn compare(
+        &mut self,
+        source: usize,
+        directory: &Path,
+        candidates: Vec<Candidate>,
+        now: Instant,
+    ) {
+        let mut listed: HashMap<PathBuf, Candidate> = candidates
+            .into_iter()
+            .map(|c| (c.path.clone(), c))
+            .collect();
+        let (mut changed, mut gone) = (0, 0);
+        let grace = self.grace(source);
+        for bundle in self.bundles.values_mut().filter(|b| b.source == source) {
+            match listed.remove(bundle.path()) {
+                Some(candidate) => changed += usize::from(look(bundle, candidate, now)),
+                None if matches!(bundle.state, State::Departed { .. }) => {}
+                None => {
+                    gone += 1;
+                    bundle.departed(now, grace);
+                    self.context.report(&Event::Departed {
+                        bundle: bundle.path().clone(),
+                        grace,
+                    });
+                    write_down(&self.ledger, &self.context, &bundle.entry);
+                }
+            }
+        }
+        changed += listed.len();
+        for (path, candidate) in listed {
+            let bundle = Tracked::found(source, directory, candidate, now);
+            self.bundles.insert(path, bundle);
+        }
+        if changed + gone > 0 {
+            self.context.report(&Event::DirectoryChanged {
+                directory: directory.to_owned(),
+                changed,
+                gone,
+            });
+        }
+    }
+
+    /// Moves every bundle whose time has come.
+    pub(super) fn advance_bundles(&mut self, now: Instant) {
+        let due: Vec<PathBuf> = self
+            .bundles
+            .values()
+            .filter(|bundle| bundle.wake().is_some_and(|at| at <= now))
+            .map(|bundle| bundle.path().clone())
+            .collect();
+        for path in due {
+            self.advance_one(&path, now);
+        }
+    }
+
+    fn advance_one(&mut self, path: &Path, now: Instant) {
+        let Some(bundle) = self.bundles.get_mut(path) else {
+            return;
+        };
+        match bundle.state {
+            State::Settling { tried, .. } => self.probe(path, tried, now),
+            State::Judged { again } => bundle.settle(now, again),
+            State::Failing { retry, .. } => bundle.settle(now, Some(retry)),
+            State::Departed { .. } => self.forget(path),
+            State::Waiting { .. } | State::Importing { .. } | State::Imported => {}
+        }
+    }
+
+    fn probe(&mut self, path: &Path, tried: Option<Retry>, now: Instant) {
+        let Some(bundle) = self.bundles.get_mut(path) else {
+            return;
+        };
+        let left_alone = bundle.stable_since + self.settings.debounce;
+        match probe(&bundle.candidate) {
+            Probe::Settled(_) => bundle.state = State::Waiting { tried },
+            Probe::Unknown(_) if now >= left_alone => bundle.state = State::Waiting { tried },
+            Probe::Unknown(_) => bundle.settle(left_alone, tried),
+            Probe::Writing => {
+                bundle.written(now, tried);
+                self.scan_at = self.scan_at.min(now + POLL);
+            }
+            Probe::Gone => {
+                bundle.written(now, tried);
+                self.scan_at = now;
+            }
+            Probe::Unreadable(error) => {
+                let failure = Failure::unreadable(&error, path);
+                self.failed(path, &failure, tried, now);
+            }
+        }
+    }
+
+    /// The grace is over: the bundle's images are no longer held.
+    fn forget(&mut self, path: &Path) {
+        let Some(bundle) = self.bundles.remove(path) else {
+            return;
+        };
+        for held in &bundle.entry.held {
+            self.departures.expired(held.offer.short_id());
+        }
+        if let Err(error) = self.ledger.forget(path) {
+            let reason = error.to_string();
+            self.context.report(&Event::LedgerFailed { reason });
+        }
+        self.healing.soon(Instant::now());
+    }
+
+    /// Opens a bundle for its turn.
+    pub(super) fn take(bundle: &Tracked) -> Result<Settled, Failure> {
+        let path = bundle.path();
+        let settled = Settled::as_it_is(path).map_err(|e| Failure::unreadable(&e, path))?;
+        if settled.fingerprint != bundle.candidate.fingerprint {
+            return Err(Failure::Changed(path.clone()));
+        }
+        Ok(settled)
+    }
+}
+
+/// Whether a listed bundle is different from what was known.
+fn look(bundle: &mut Tracked, candidate: Candidate, now: Instant) -> bool {
+    let same = bundle.candidate.fingerprint == candidate.fingerprint;
+    let was_gone = matches!(bundle.state, State::Departed { .. });
+    bundle.candidate.is_directory = candidate.is_directory;
+    if same && !was_gone {
+        return false;
+    }
+    bundle.changed(candidate, now);
+    true
+}
+
+pub(super) fn write_down(
+    ledger: &super::ledger::Ledger,
+    context: &super::context::Context,
+    entry: &Entry,
+) {
+    if let Err(error) = ledger.write(entry) {
+        let reason = error.to_string();
+        context.report(&Event::LedgerFailed { reason });
+    }
+}

@@ -1,0 +1,85 @@
+//! From a settled file to the images in it: structure, sizes and presence checked, nothing sent.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use airdock_bundle::Verdict;
+use airdock_bundle::archive::{Archive, ArchiveError};
+use airdock_bundle::name::Name;
+use airdock_bundle::open::Bundle;
+use airdock_bundle::platform::Matcher;
+
+use super::failure::Failure;
+use super::offer::Offer;
+use super::scan::Fingerprint;
+use super::settle::Settled;
+
+/// A bundle whose images are known.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// Where it stands.
+    pub path: PathBuf,
+    /// What it was when it was opened.
+    pub fingerprint: Fingerprint,
+    /// Its images and where their blobs are.
+    pub bundle: Arc<Bundle>,
+    /// Those that can be imported.
+    pub offer: Arc<Offer>,
+}
+
+/// Opens a bundle. A bundle of which nothing can be imported is a failure with its verdict.
+pub async fn open(
+    settled: Settled,
+    platform: &Matcher,
+    name: Option<Name>,
+) -> Result<Opened, Failure> {
+    let platform = platform.clone();
+    let opened = tokio::task::spawn_blocking(move || open_now(settled, &platform, name)).await;
+    opened.unwrap_or_else(|_| {
+        let reason = "the reader ended without an answer".to_owned();
+        Err(Failure::Unreadable { reason })
+    })
+}
+
+fn open_now(settled: Settled, platform: &Matcher, name: Option<Name>) -> Result<Opened, Failure> {
+    let Settled {
+        path,
+        fingerprint,
+        file,
+    } = settled;
+    let archive = match file {
+        Some(file) => Archive::from_file(file, &path),
+        None => Archive::open(&path),
+    };
+    let archive = archive.map_err(|error| judged(error.verdict(), &error))?;
+    let mut bundle =
+        Bundle::open(archive, platform).map_err(|error| judged(error.verdict(), &error))?;
+    if let Some(name) = name {
+        bundle.give_name(name);
+    }
+    if !matches!(bundle.verdict(), Verdict::Ok | Verdict::Partial) {
+        let reason = bundle.reason().unwrap_or_default();
+        let verdict = bundle.verdict();
+        return Err(Failure::Verdict { verdict, reason });
+    }
+    Ok(Opened {
+        path,
+        fingerprint,
+        offer: Arc::new(Offer::of(&bundle)),
+        bundle: Arc::new(bundle),
+    })
+}
+
+fn judged(verdict: Option<Verdict>, error: &dyn std::error::Error) -> Failure {
+    let reason = error.to_string();
+    match verdict {
+        Some(verdict) => Failure::Verdict { verdict, reason },
+        None => Failure::Unreadable { reason },
+    }
+}
+
+impl From<ArchiveError> for Failure {
+    fn from(error: ArchiveError) -> Self {
+        judged(error.verdict(), &error)
+    }
+}

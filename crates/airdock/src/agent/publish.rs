@@ -1,0 +1,214 @@
+//! From blobs in the store to names: written last, then read back.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use airdock_bundle::Verdict;
+use airdock_bundle::digest::Digest;
+
+use super::context::Context;
+use super::event::Event;
+use super::failure::Failure;
+use super::import::Complete;
+use super::offer::{Offer, OfferedImage};
+use super::open::Opened;
+use super::plan::{Action, BundlePlan, Step};
+use crate::store::view::View;
+
+/// A bundle whose names the store has shown after they were written.
+#[derive(Debug)]
+pub struct Published {
+    /// The bundle.
+    pub opened: Opened,
+    /// Its images that are whole in the store.
+    pub offer: Offer,
+    /// Names that were written.
+    pub written: Vec<Step>,
+    /// Images that are not imported, each with its reason.
+    pub refused: Vec<Refused>,
+    /// Bytes that went to the store.
+    pub bytes_sent: u64,
+    /// Bytes that were needed and there.
+    pub bytes_skipped: u64,
+}
+
+/// An image that isn't imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Its names, or its digest where it has none; escaped.
+    pub image: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl Published {
+    /// What the bundle turned out to be, content included.
+    pub fn verdict(&self) -> Verdict {
+        if self.refused.is_empty() {
+            Verdict::Ok
+        } else {
+            Verdict::Partial
+        }
+    }
+
+    /// The reasons of all refused images in one line.
+    pub fn reason(&self) -> Option<String> {
+        reasons(&self.refused)
+    }
+}
+
+/// All reasons in one line.
+pub fn reasons(refused: &[Refused]) -> Option<String> {
+    let one = |r: &Refused| format!("{}: {}", r.image, r.reason);
+    let all: Vec<String> = refused.iter().map(one).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// Writes the names of all whole images, and reads them back.
+pub async fn publish(complete: Complete, context: &Context) -> Result<Published, Failure> {
+    match named(&complete, context).await {
+        Ok(published) => {
+            complete.session.finish().await?;
+            Ok(published)
+        }
+        Err(failure) => {
+            drop(complete.session.abandon().await);
+            Err(failure)
+        }
+    }
+}
+
+async fn named(complete: &Complete, context: &Context) -> Result<Published, Failure> {
+    let opened = &complete.opened;
+    if !opened.bundle.archive().unchanged().unwrap_or(false) {
+        return Err(Failure::Changed(opened.path.clone()));
+    }
+    let (offer, refused) = judge(opened, &complete.damaged);
+    if offer.images.is_empty() {
+        return Err(Failure::Verdict {
+            verdict: Verdict::Refused,
+            reason: reasons(&refused).unwrap_or_default(),
+        });
+    }
+    let steps = sound_steps(&complete.plan, opened, &complete.damaged);
+    context
+        .unless_cancelled(complete.session.publish(&steps))
+        .await??;
+    let view = context.store.view().await?;
+    read_back(&steps, &offer, &view)?;
+    Ok(Published {
+        opened: opened.clone(),
+        offer,
+        written: steps,
+        refused,
+        bytes_sent: complete.bytes_sent,
+        bytes_skipped: complete.bytes_skipped,
+    })
+}
+
+/// Takes the images out that need a damaged blob, and says of each image that stays out why.
+pub fn judge(opened: &Opened, damaged: &HashSet<Digest>) -> (Offer, Vec<Refused>) {
+    let mut refused = refused_by_structure(opened);
+    let mut offer = Offer::clone(&opened.offer);
+    offer.images.retain(|image| {
+        let Some(blob) = damaged_blob(image, damaged) else {
+            return true;
+        };
+        refused.push(Refused {
+            image: names_of(image),
+            reason: format!(
+                "blob {blob}: its content isn't what its digest or size says; \
+                 copy the bundle again, and compare checksums with where it came from"
+            ),
+        });
+        false
+    });
+    (offer, refused)
+}
+
+fn damaged_blob<'a>(image: &'a OfferedImage, damaged: &HashSet<Digest>) -> Option<&'a Digest> {
+    let mut digests = image.blobs.iter().map(|blob| &blob.digest);
+    digests.find(|digest| damaged.contains(digest))
+}
+
+/// An image's names, as they are shown.
+pub fn names_of(image: &OfferedImage) -> String {
+    let names: Vec<String> = image.names.iter().map(ToString::to_string).collect();
+    names.join(", ")
+}
+
+fn refused_by_structure(opened: &Opened) -> Vec<Refused> {
+    let not_ok = opened
+        .bundle
+        .images()
+        .iter()
+        .filter(|i| i.verdict() != Verdict::Ok);
+    let refused = not_ok.map(|image| Refused {
+        image: image.title(),
+        reason: image.reason().unwrap_or_default(),
+    });
+    refused.collect()
+}
+
+fn sound_steps(plan: &BundlePlan, opened: &Opened, damaged: &HashSet<Digest>) -> Vec<Step> {
+    let is_sound = |step: &&Step| {
+        let image = opened.offer.images.get(step.image);
+        image.is_some_and(|image| damaged_blob(image, damaged).is_none())
+    };
+    plan.steps.iter().filter(is_sound).cloned().collect()
+}
+
+/// What we report is what the store says after the fact.
+fn read_back(steps: &[Step], offer: &Offer, view: &View) -> Result<(), Failure> {
+    for step in steps {
+        let shown = view.records.get(&step.name);
+        if shown.is_none_or(|record| record.target != step.target.digest) {
+            return Err(Failure::NotReadBack(step.name.clone()));
+        }
+    }
+    let written: HashSet<usize> = steps.iter().map(|step| step.image).collect();
+    let absent = offer
+        .images
+        .iter()
+        .filter(|image| written.is_empty() || steps.iter().any(|s| s.target == image.target))
+        .flat_map(|image| &image.blobs)
+        .find(|blob| !view.has(&blob.digest, blob.size));
+    match absent {
+        Some(blob) => Err(Failure::NotReadBack(blob.digest.to_string())),
+        None => Ok(()),
+    }
+}
+
+/// Tells of every name that was created or moved, and of what was refused.
+pub async fn announce(published: &Published, elapsed: Duration, context: &Context) {
+    let bundle = &published.opened.path;
+    for step in &published.written {
+        let moved_from = match &step.action {
+            Action::Create => None,
+            Action::Move { from } => Some(from.clone()),
+            Action::Hold => continue,
+        };
+        context.report(&Event::ImageImported {
+            name: step.name.clone(),
+            digest: step.target.digest.clone(),
+            moved_from,
+            bundle: bundle.clone(),
+        });
+    }
+    for refused in &published.refused {
+        context.report(&Event::ImageRefused {
+            image: refused.image.clone(),
+            reason: refused.reason.clone(),
+            bundle: bundle.clone(),
+        });
+    }
+    context.report(&Event::Loaded {
+        bundle: bundle.clone(),
+        totals: super::event::Totals {
+            images: published.offer.images.len(),
+            bytes_sent: published.bytes_sent,
+            bytes_skipped: published.bytes_skipped,
+            elapsed,
+        },
+    });
+}

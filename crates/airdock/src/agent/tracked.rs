@@ -1,0 +1,267 @@
+//! One bundle as the agent sees it: what it holds, and where on its way it is.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use airdock_bundle::Verdict;
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use super::bring::Brought;
+use super::ledger::{Entry, Held};
+use super::offer::Offer;
+use super::retry::{self, Retry};
+use super::scan::{Candidate, Fingerprint};
+use crate::exit::Exit;
+
+/// How soon a file that somebody writes is looked at again where no event tells of its end.
+const WRITER_POLL: Duration = Duration::from_secs(1);
+
+/// A bundle.
+#[derive(Debug)]
+pub struct Tracked {
+    /// The index of its source.
+    pub source: usize,
+    /// How it looked at the last listing.
+    pub candidate: Candidate,
+    /// Since when it has looked like that.
+    pub stable_since: Instant,
+    /// What is remembered of it.
+    pub entry: Entry,
+    /// Where on its way it is.
+    pub state: State,
+    /// How often, lately, it had to put right what somebody undid.
+    pub restored: Option<Restored>,
+}
+
+/// How often a bundle's images were put right lately.
+#[derive(Clone, Copy, Debug)]
+pub struct Restored {
+    times: u32,
+    last: Instant,
+}
+
+/// So often in a row what somebody undid is put right at once; from then on ever more slowly,
+/// so that two programs that disagree don't wear the disk out.
+const RESTORED_AT_ONCE: u32 = 10;
+/// After this long without it the count starts anew.
+const RESTORED_WINDOW: Duration = Duration::from_secs(60);
+
+/// Where on its way a bundle is.
+#[derive(Debug)]
+pub enum State {
+    /// New or changed: perhaps somebody still writes it.
+    Settling {
+        /// When it is looked at again.
+        look: Instant,
+        /// Failures so far, if it has been tried before.
+        tried: Option<Retry>,
+    },
+    /// Nobody writes it; it waits for its turn.
+    Waiting {
+        /// Failures so far, if it has been tried before.
+        tried: Option<Retry>,
+    },
+    /// Being read and sent.
+    Importing {
+        /// Failures so far, if it has been tried before.
+        tried: Option<Retry>,
+    },
+    /// What it gives is in the store.
+    Imported,
+    /// It can't be imported, or not all of it, until it changes.
+    Judged {
+        /// When it is looked at again all the same: a copy may go on after a pause.
+        again: Option<Retry>,
+    },
+    /// Something else went wrong.
+    Failing {
+        /// When it is tried again.
+        retry: Retry,
+        /// What a command would exit with because of it.
+        exit: Exit,
+    },
+    /// It is no longer there; its images are held for a while.
+    Departed {
+        /// Until when.
+        until: Instant,
+    },
+}
+
+impl Tracked {
+    /// A bundle that has just been found.
+    pub fn found(source: usize, directory: &Path, candidate: Candidate, now: Instant) -> Self {
+        let path = candidate.path.clone();
+        Self {
+            source,
+            entry: Entry::new(path, directory.to_owned(), candidate.fingerprint),
+            candidate,
+            stable_since: now,
+            state: State::Settling {
+                look: now,
+                tried: None,
+            },
+            restored: None,
+        }
+    }
+
+    /// A bundle that is remembered and looks as it did: it isn't read.
+    pub fn remembered(source: usize, entry: Entry, candidate: Candidate, now: Instant) -> Self {
+        let retry = || Retry::after(None, now);
+        let state = match entry.verdict {
+            Verdict::Ok | Verdict::Partial => State::Imported,
+            Verdict::Incomplete => State::Judged {
+                again: Some(retry()),
+            },
+            _ => State::Judged { again: None },
+        };
+        Self {
+            source,
+            candidate,
+            stable_since: now,
+            entry,
+            state,
+            restored: None,
+        }
+    }
+
+    /// Whether what somebody undid may be put right now; otherwise when.
+    pub fn restore(&mut self, now: Instant) -> Result<(), Instant> {
+        let lately = self.restored.filter(|r| now < r.last + RESTORED_WINDOW);
+        let times = lately.map_or(0, |restored| restored.times);
+        if let Some(lately) = lately
+            && times >= RESTORED_AT_ONCE
+        {
+            let due = lately.last + retry::backoff(times - RESTORED_AT_ONCE + 1);
+            if now < due {
+                return Err(due);
+            }
+        }
+        let times = times.saturating_add(1);
+        self.restored = Some(Restored { times, last: now });
+        Ok(())
+    }
+
+    /// The path of the bundle.
+    pub fn path(&self) -> &PathBuf {
+        &self.candidate.path
+    }
+
+    /// It looks different: it is on its way again. Work that is under way is on the old content
+    /// and will be told so by what it finds.
+    pub fn changed(&mut self, candidate: Candidate, now: Instant) {
+        self.candidate = candidate;
+        self.stable_since = now;
+        if !matches!(self.state, State::Importing { .. }) {
+            self.settle(now, None);
+        }
+    }
+
+    /// It is to be looked at, and then brought.
+    pub fn settle(&mut self, look: Instant, tried: Option<Retry>) {
+        self.state = State::Settling { look, tried };
+    }
+
+    /// Somebody writes it.
+    pub fn written(&mut self, now: Instant, tried: Option<Retry>) {
+        self.settle(now + WRITER_POLL, tried);
+    }
+
+    /// It is no longer there.
+    pub fn departed(&mut self, now: Instant, grace: Duration) {
+        self.entry.gone = Some(Timestamp::now());
+        for held in &mut self.entry.held {
+            held.live = false;
+        }
+        self.state = State::Departed { until: now + grace };
+    }
+
+    /// It was brought. Images of an earlier version that the new one meant to give, and whose
+    /// new version was refused, stay held.
+    pub fn brought(&mut self, brought: &Brought, seen: Fingerprint, reason: Option<String>) {
+        let same = self
+            .live_offer()
+            .is_some_and(|old| old.id == brought.offer.id);
+        if !same {
+            self.entry.arrived = seen.changed;
+        }
+        let mut held = vec![Held {
+            offer: Arc::new(brought.offer.clone()),
+            arrived: self.entry.arrived,
+            live: true,
+        }];
+        if brought.verdict == Verdict::Partial {
+            held.extend(self.superseded(&brought.offer));
+        }
+        self.entry.held = held;
+        self.judged(brought.verdict, reason, seen);
+        self.state = State::Imported;
+    }
+
+    /// It can't be imported: what its last good version gave stays held.
+    pub fn refused(&mut self, verdict: Verdict, reason: String, seen: Fingerprint) {
+        for held in &mut self.entry.held {
+            held.live = false;
+        }
+        self.judged(verdict, Some(reason), seen);
+        self.state = State::Judged { again: None };
+    }
+
+    fn judged(&mut self, verdict: Verdict, reason: Option<String>, seen: Fingerprint) {
+        self.entry.verdict = verdict;
+        self.entry.reason = reason;
+        self.entry.fingerprint = seen;
+        self.entry.gone = None;
+    }
+
+    /// What is held now and whose names a new offer doesn't give.
+    fn superseded(&self, new: &Offer) -> Vec<Held> {
+        let given: Vec<_> = new.images.iter().flat_map(|image| &image.names).collect();
+        let mut old = self.entry.held.clone();
+        for held in &mut old {
+            held.live = false;
+            let offer = Arc::make_mut(&mut held.offer);
+            for image in &mut offer.images {
+                image.names.retain(|name| !given.contains(&name));
+            }
+            offer.images.retain(|image| !image.names.is_empty());
+        }
+        old.retain(|held| !held.offer.images.is_empty());
+        old
+    }
+
+    /// What the file on disk gives, if it was brought.
+    pub fn live_offer(&self) -> Option<&Offer> {
+        let held = self.entry.held.iter().find(|held| held.live)?;
+        Some(&held.offer)
+    }
+
+    /// Whether it has come to an end, until something changes.
+    pub fn is_at_rest(&self) -> bool {
+        matches!(
+            self.state,
+            State::Imported | State::Judged { .. } | State::Departed { .. }
+        )
+    }
+
+    /// What a command that waited for it would exit with.
+    pub fn exit(&self) -> Exit {
+        match &self.state {
+            State::Failing { exit, .. } => *exit,
+            State::Departed { .. } => Exit::Success,
+            _ => Exit::from(self.entry.verdict),
+        }
+    }
+
+    /// When it is to be looked at without a hint.
+    pub fn wake(&self) -> Option<Instant> {
+        match &self.state {
+            State::Settling { look, .. } => Some(*look),
+            State::Judged { again } => again.map(|retry| retry.at),
+            State::Failing { retry, .. } => Some(retry.at),
+            State::Departed { until } => Some(*until),
+            State::Waiting { .. } | State::Importing { .. } | State::Imported => None,
+        }
+    }
+}

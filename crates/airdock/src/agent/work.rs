@@ -1,0 +1,259 @@
+//! Which bundle is brought when, and what comes of it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use airdock_bundle::Verdict;
+use tokio::task::JoinError;
+use tokio::time::Instant;
+
+use super::bring::{Brought, OwnedHolding, Standing, bring};
+use super::event::Event;
+use super::failure::Failure;
+use super::notice::write_down;
+use super::publish::reasons;
+use super::retry::Retry;
+use super::run::{Agent, StoreState};
+use super::scan::Fingerprint;
+use super::tracked::{State, Tracked};
+use crate::store::StoreError;
+use crate::store::labels::source_id;
+use crate::store::view::View;
+
+/// Bundles that are brought at once: enough to keep the store busy while one is being opened.
+const WORKERS: usize = 2;
+
+/// What a task came to.
+#[derive(Debug)]
+pub enum Done {
+    /// A bundle was brought, or not.
+    Brought {
+        /// The bundle.
+        path: PathBuf,
+        /// What it was when it was opened.
+        seen: Fingerprint,
+        /// How it went.
+        result: Result<Brought, Failure>,
+    },
+    /// The store was looked at.
+    Viewed(Result<View, StoreError>),
+    /// Names of bundles were put right.
+    Restored(Result<(), Failure>),
+    /// Names were given up.
+    Released(Result<Vec<(String, &'static str)>, StoreError>),
+}
+
+impl Agent {
+    /// Starts as many bundles as may run, the smallest first.
+    pub(super) fn start_work(&mut self, now: Instant) {
+        if self.store != StoreState::Reachable {
+            return;
+        }
+        let is_importing = |b: &&Tracked| matches!(b.state, State::Importing { .. });
+        let mut running = self.bundles.values().filter(is_importing).count();
+        while running < WORKERS {
+            let Some(path) = self.next() else {
+                return;
+            };
+            self.start(&path, now);
+            running += 1;
+        }
+    }
+
+    fn next(&self) -> Option<PathBuf> {
+        let waiting = |b: &&Tracked| matches!(b.state, State::Waiting { .. });
+        let next = self
+            .bundles
+            .values()
+            .filter(waiting)
+            .min_by_key(|bundle| bundle.candidate.fingerprint.size)?;
+        Some(next.path().clone())
+    }
+
+    fn start(&mut self, path: &Path, now: Instant) {
+        let standing = self.standing(path);
+        let Some(bundle) = self.bundles.get_mut(path) else {
+            return;
+        };
+        let State::Waiting { tried } = bundle.state else {
+            return;
+        };
+        match Self::take(bundle) {
+            Ok(settled) => {
+                bundle.state = State::Importing { tried };
+                let context = self.context.clone();
+                self.tasks.spawn(async move {
+                    let (path, seen) = (settled.path.clone(), settled.fingerprint);
+                    let result = bring(settled, standing, &context).await;
+                    Done::Brought { path, seen, result }
+                });
+            }
+            Err(failure) => self.failed(path, &failure, tried, now),
+        }
+    }
+
+    /// For whom a bundle is brought, and who else holds images.
+    fn standing(&self, path: &Path) -> Standing {
+        let own = self.bundles.get(path);
+        let source = own.and_then(|b| self.settings.sources.get(b.source));
+        let is_other = |h: &OwnedHolding| h.path != path || !h.live;
+        Standing {
+            source: source.map_or_else(String::new, |s| source_id(&s.directory)),
+            arrived: own.map_or(jiff::Timestamp::UNIX_EPOCH, arrival),
+            on_conflict: source.map_or_else(Default::default, |s| s.policy.on_conflict),
+            others: self.holdings().into_iter().filter(is_other).collect(),
+            name: None,
+        }
+    }
+
+    /// Everything that any bundle holds.
+    pub(super) fn holdings(&self) -> Vec<OwnedHolding> {
+        let holdings = self.bundles.values().flat_map(|bundle| {
+            let source = self.settings.sources.get(bundle.source);
+            let source_label = source.map_or_else(String::new, |s| source_id(&s.directory));
+            let on_conflict = source.map_or_else(Default::default, |s| s.policy.on_conflict);
+            bundle.entry.held.iter().map(move |held| OwnedHolding {
+                path: bundle.path().clone(),
+                source: source_label.clone(),
+                arrived: held.arrived,
+                live: held.live,
+                on_conflict,
+                offer: std::sync::Arc::clone(&held.offer),
+            })
+        });
+        holdings.collect()
+    }
+
+    pub(super) fn grace(&self, source: usize) -> Duration {
+        let source = self.settings.sources.get(source);
+        source.map_or(Duration::ZERO, |s| s.policy.release_grace)
+    }
+
+    /// Takes in what a task came to.
+    pub(super) fn finished(&mut self, done: Result<Done, JoinError>) {
+        let now = Instant::now();
+        match done {
+            Ok(Done::Brought { path, seen, result }) => self.brought(&path, seen, result, now),
+            Ok(Done::Viewed(view)) => self.viewed(view, now),
+            Ok(Done::Restored(result)) => self.restored(result, now),
+            Ok(Done::Released(result)) => self.released(result, now),
+            // A panic is a defect of ours; what it was about is found by the next listing.
+            Err(error) => self.context.report(&Event::LedgerFailed {
+                reason: format!("a task ended without an answer: {error}"),
+            }),
+        }
+    }
+
+    fn brought(
+        &mut self,
+        path: &Path,
+        seen: Fingerprint,
+        result: Result<Brought, Failure>,
+        now: Instant,
+    ) {
+        let source = self.bundles.get(path).map(|bundle| bundle.source);
+        let grace = source.map_or(Duration::ZERO, |source| self.grace(source));
+        let Some(bundle) = self.bundles.get_mut(path) else {
+            return;
+        };
+        let tried = match bundle.state {
+            State::Importing { tried } => tried,
+            _ => None,
+        };
+        let gone = matches!(bundle.state, State::Departed { .. });
+        match result {
+            Ok(brought) => {
+                bundle.brought(&brought, seen, reasons(&brought.refused));
+                if gone {
+                    bundle.departed(now, grace);
+                }
+                // Two bundles that were brought at once may have disagreed about a name.
+                self.healing.soon(now);
+            }
+            Err(failure) => match failure.verdict() {
+                Some(verdict) => self.judged(path, verdict, &failure, seen, tried, now),
+                None => return self.failed(path, &failure, tried, now),
+            },
+        }
+        self.settle_if_changed(path, seen, now);
+    }
+
+    /// Writes down what was found, unless the file has changed since: then it goes again.
+    fn settle_if_changed(&mut self, path: &Path, seen: Fingerprint, now: Instant) {
+        let Some(bundle) = self.bundles.get_mut(path) else {
+            return;
+        };
+        write_down(&self.ledger, &self.context, &bundle.entry);
+        let departed = matches!(bundle.state, State::Departed { .. });
+        if !departed && bundle.candidate.fingerprint != seen {
+            bundle.settle(now, None);
+        }
+    }
+
+    fn judged(
+        &mut self,
+        path: &Path,
+        verdict: Verdict,
+        failure: &Failure,
+        seen: Fingerprint,
+        tried: Option<Retry>,
+        now: Instant,
+    ) {
+        let Some(bundle) = self.bundles.get_mut(path) else {
+            return;
+        };
+        let again = bundle.entry.verdict != verdict || bundle.entry.fingerprint != seen;
+        bundle.refused(verdict, failure.to_string(), seen);
+        if verdict == Verdict::Incomplete {
+            let again = Some(Retry::after(tried, now));
+            bundle.state = State::Judged { again };
+        }
+        if again {
+            self.context.report(&Event::Judged {
+                bundle: path.to_owned(),
+                verdict,
+                reason: failure.to_string(),
+                kept: !bundle.entry.held.is_empty(),
+            });
+        }
+    }
+
+    /// Something went wrong that is no fault of the bundle's content: it is tried again.
+    pub(super) fn failed(
+        &mut self,
+        path: &Path,
+        failure: &Failure,
+        tried: Option<Retry>,
+        now: Instant,
+    ) {
+        if let Failure::Store(error) = failure
+            && error.is_unreachable()
+        {
+            self.unreachable(error, now);
+        }
+        let Some(bundle) = self.bundles.get_mut(path) else {
+            return;
+        };
+        if matches!(failure, Failure::Changed(_)) {
+            self.scan_at = now;
+        }
+        let retry = Retry::after(tried, now);
+        let exit = failure.exit();
+        bundle.state = State::Failing { retry, exit };
+        self.context.report(&Event::Failed {
+            bundle: path.to_owned(),
+            reason: failure.to_string(),
+            retry: retry.wait(now),
+        });
+    }
+}
+
+/// When the content came: as remembered, or by the file's own account.
+fn arrival(bundle: &Tracked) -> jiff::Timestamp {
+    let same = bundle.candidate.fingerprint == bundle.entry.fingerprint;
+    if same {
+        bundle.entry.arrived
+    } else {
+        bundle.candidate.fingerprint.changed
+    }
+}

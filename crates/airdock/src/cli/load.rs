@@ -1,0 +1,116 @@
+//! `airdock load`: bundles into the store, now.
+
+use std::fs::File;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use airdock_bundle::name::Name;
+use clap::Args;
+use jiff::Timestamp;
+
+use super::options::GlobalOptions;
+use crate::agent::bring::{Standing, bring};
+use crate::agent::context::Context;
+use crate::agent::failure::Failure;
+use crate::agent::scan::Fingerprint;
+use crate::agent::settle::Settled;
+use crate::config::OnConflict;
+use crate::exit::Exit;
+use crate::output::load::Report;
+use crate::output::{self, Bars, Format, Reporter};
+use crate::store::{Role, labels};
+
+/// How standard input is called in reports.
+const STANDARD_INPUT: &str = "-";
+
+#[derive(Debug, Args)]
+pub(super) struct LoadOptions {
+    /// Archives or layout directories; - is standard input
+    #[arg(required = true, value_name = "BUNDLE")]
+    bundles: Vec<PathBuf>,
+    /// Give the bundle's one unnamed image this name
+    #[arg(long, value_name = "NAME")]
+    name: Option<Name>,
+    /// What happens to a name that exists, points elsewhere and isn't ours
+    #[arg(long, value_enum, default_value_t)]
+    on_conflict: OnConflict,
+    /// MiB that must stay free where the store is
+    #[arg(long, default_value_t = 0, value_name = "MIB")]
+    reserve: u64,
+}
+
+pub(super) async fn run(global: &GlobalOptions, options: LoadOptions) -> anyhow::Result<Exit> {
+    let context = Context {
+        store: global.open_store(Role::Load)?,
+        platform: global.matcher(),
+        reserve: options.reserve.saturating_mul(1024 * 1024),
+        reporter: reporter(),
+        cancel: super::watch::stopped_by_signals(),
+    };
+    let mut worst = Exit::Success;
+    let mut reports = Vec::new();
+    for path in &options.bundles {
+        let (report, exit) = load(path, &options, &context).await;
+        worst = worst.max(exit);
+        match global.output {
+            Format::Table => report.print(),
+            Format::Json => reports.push(report),
+        }
+    }
+    match (global.output, reports.as_slice()) {
+        (Format::Table, _) => {}
+        (Format::Json, [report]) => output::json(report),
+        (Format::Json, reports) => output::json(&reports),
+    }
+    Ok(worst)
+}
+
+fn reporter() -> Reporter {
+    if io::stderr().is_terminal() {
+        Reporter::Bars(Bars::new())
+    } else {
+        Reporter::Problems
+    }
+}
+
+async fn load(path: &Path, options: &LoadOptions, context: &Context) -> (Report, Exit) {
+    let standing = Standing {
+        source: labels::BY_HAND.to_owned(),
+        arrived: Timestamp::now(),
+        on_conflict: options.on_conflict,
+        others: Vec::new(),
+        name: options.name.clone(),
+    };
+    let brought = match take(path) {
+        Ok(settled) => bring(settled, standing, context).await,
+        Err(error) => Err(Failure::unreadable(&error, path)),
+    };
+    match brought {
+        Ok(brought) => (Report::brought(path, &brought), Exit::from(brought.verdict)),
+        Err(failure) => (Report::failed(path, &failure), failure.exit()),
+    }
+}
+
+fn take(path: &Path) -> io::Result<Settled> {
+    if path == Path::new(STANDARD_INPUT) {
+        return standard_input();
+    }
+    Settled::as_it_is(path)
+}
+
+/// A redirected file is used as it is. A pipe can't be read twice, and what tells which blobs are
+/// wanted may come last: it is kept, compressed as it is, in a file that has no name.
+fn standard_input() -> io::Result<Settled> {
+    use std::os::fd::AsFd;
+    let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    if !input.metadata()?.is_file() {
+        let mut spool = tempfile::tempfile()?;
+        io::copy(&mut input, &mut spool)?;
+        input = spool;
+    }
+    Ok(Settled {
+        path: PathBuf::from(STANDARD_INPUT),
+        fingerprint: Fingerprint::of(&input.metadata()?),
+        file: Some(input),
+    })
+}

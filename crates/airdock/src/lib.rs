@@ -1,0 +1,12 @@
+//! airdock keeps the container images of a node in step with a directory of image bundles.
+//!
+//! [`cli`] is what is typed, [`config`] what is meant; [`agent`] is the way of a bundle, one
+//! stage a file; [`store`] is where images go; [`output`] is the only place that prints.
+
+pub mod agent;
+pub mod cli;
+pub mod config;
+pub mod exit;
+pub mod logging;
+pub mod output;
+pub mod store;

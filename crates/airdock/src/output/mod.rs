@@ -1,0 +1,47 @@
+//! The only place that prints: tables and JSON on standard output, progress and log lines on
+//! standard error.
+
+pub mod human;
+pub mod inspect;
+pub mod load;
+mod log;
+mod progress;
+mod reporter;
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+pub use progress::Bars;
+pub use reporter::Reporter;
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Table,
+    /// For programs: documented keys, one document.
+    Json,
+}
+
+/// Prints a line for people.
+#[expect(clippy::print_stdout, reason = "this is the module that prints")]
+pub fn line(text: &str) {
+    println!("{text}");
+}
+
+/// Prints an error or a note for people.
+#[expect(clippy::print_stderr, reason = "this is the module that prints")]
+pub fn note(text: &str) {
+    eprintln!("{text}");
+}
+
+/// Prints a document for programs.
+pub fn json(document: &impl Serialize) {
+    match serde_json::to_string_pretty(document) {
+        Ok(text) => line(&text),
+        Err(error) => note(&format!(
+            "airdock: the result can't be written as JSON: {error}"
+        )),
+    }
+}

@@ -1,0 +1,354 @@
+//! The store behind containerd's socket.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use airdock_bundle::digest::{Algorithm, Digest, Hasher};
+use airdock_containerd::{
+    Body, Client, ContentInfo, Error, Labels, Record as ImageRecord, Target, WriteRequest, Written,
+};
+use futures_util::StreamExt;
+
+use super::labels;
+use super::view::{Record, Stored, View};
+use super::{Put, Role, StoreError};
+use crate::agent::offer::OfferedBlob;
+use crate::agent::plan::{Action, Orphan, Step};
+use crate::config::OnRemove;
+
+/// Connections for blobs: one HTTP/2 connection doesn't fill the daemon, more than a few only
+/// queue before its metadata lock.
+const WRITE_CONNECTIONS: usize = 3;
+
+/// A lease ends by itself after this: longer than any import, since it can't be extended, short
+/// enough that what a killed process left behind goes.
+const LEASE_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// containerd in one namespace.
+#[derive(Debug)]
+pub struct ContainerdStore {
+    client: Client,
+    writers: Vec<Client>,
+    next_writer: AtomicUsize,
+    role: Role,
+}
+
+impl ContainerdStore {
+    /// Prepares the connections; the first call opens them.
+    pub fn new(socket: &Path, namespace: &str, role: Role) -> Result<Self, StoreError> {
+        let client = Client::connect(socket, namespace)?;
+        Ok(Self {
+            writers: client.connections(WRITE_CONNECTIONS),
+            client,
+            next_writer: AtomicUsize::new(0),
+            role,
+        })
+    }
+
+    /// The connection for everything but blobs.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// How the store is called in messages.
+    pub fn describe(&self) -> String {
+        let socket = self.client.socket().display();
+        format!("containerd:{socket} ({})", self.client.namespace())
+    }
+
+    /// Two calls, whatever the number of images.
+    pub async fn view(&self) -> Result<View, StoreError> {
+        let none: [&str; 0] = [];
+        let records = self.client.images(&none).await?;
+        let content = self.client.content_list().await?;
+        Ok(View {
+            records: records.into_iter().filter_map(record).collect(),
+            content: content.into_iter().filter_map(stored).collect(),
+        })
+    }
+
+    /// Where its content store keeps blobs, if that can be seen from here.
+    pub async fn root(&self) -> Option<PathBuf> {
+        let asked = self
+            .client
+            .plugin_export("io.containerd.content.v1", "content", "root");
+        let root = PathBuf::from(asked.await.ok()??);
+        root.is_dir().then_some(root)
+    }
+
+    /// Ends the leases and drops the ingests that a process in our role left behind.
+    pub async fn tidy(&self) -> Result<(), StoreError> {
+        for lease in self.client.leases(self.role.prefix()).await? {
+            self.client.lease_delete(&lease.id, false).await?;
+        }
+        for ingest in self.client.ingests(self.role.prefix()).await? {
+            self.client.abort(&ingest.reference).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether CRI lists the image; `None` where there is no CRI.
+    pub async fn seen_by_cri(&self, name: &str) -> Option<bool> {
+        let answer = self.client.cri_image(name).await;
+        answer.ok().map(|image| image.is_some())
+    }
+
+    /// Reads blobs back and hashes them.
+    pub async fn damaged(&self, blobs: &[Digest]) -> Result<BTreeSet<Digest>, StoreError> {
+        let mut damaged = BTreeSet::new();
+        for digest in blobs {
+            if !self.is_sound(digest).await? {
+                damaged.insert(digest.clone());
+            }
+        }
+        Ok(damaged)
+    }
+
+    async fn is_sound(&self, digest: &Digest) -> Result<bool, StoreError> {
+        let mut hasher = Hasher::new(Algorithm::Sha256);
+        let mut bytes = std::pin::pin!(self.client.content_read(&digest.to_string()));
+        while let Some(chunk) = bytes.next().await {
+            match chunk {
+                Ok(chunk) => hasher.update(&chunk),
+                Err(Error::NotFound { .. }) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(hasher.finish() == *digest)
+    }
+
+    /// Gives up names by the policy of their source.
+    pub async fn release(
+        &self,
+        orphans: &[Orphan],
+        policy: OnRemove,
+    ) -> Result<Vec<String>, StoreError> {
+        let used = match policy {
+            OnRemove::Delete => self.targets_in_use().await?,
+            OnRemove::Unpin | OnRemove::Keep => HashSet::new(),
+        };
+        let mut released = Vec::new();
+        for orphan in orphans {
+            let in_use = used.contains(&orphan.target);
+            if self.release_one(orphan, policy, in_use).await? {
+                released.push(orphan.name.clone());
+            }
+        }
+        Ok(released)
+    }
+
+    /// What the images that containers run from point to: all names of such an image stay.
+    async fn targets_in_use(&self) -> Result<HashSet<Digest>, StoreError> {
+        let names = self.client.containers_images().await?;
+        let none: [&str; 0] = [];
+        let records = self.client.images(&none).await?;
+        let used = records.into_iter().filter(|r| names.contains(&r.name));
+        Ok(used.filter_map(|r| r.target.digest.parse().ok()).collect())
+    }
+
+    async fn release_one(
+        &self,
+        orphan: &Orphan,
+        policy: OnRemove,
+        in_use: bool,
+    ) -> Result<bool, StoreError> {
+        let Some(current) = self.client.image(&orphan.name).await? else {
+            return Ok(false);
+        };
+        let ours = current.labels.get(labels::BUNDLE) == Some(&orphan.bundle);
+        if !ours || current.target.digest != orphan.target.to_string() {
+            return Ok(false);
+        }
+        match policy {
+            OnRemove::Delete if orphan.created && !in_use => {
+                Ok(self.client.image_delete(&orphan.name, false).await?)
+            }
+            OnRemove::Delete if in_use => Ok(false),
+            OnRemove::Delete | OnRemove::Unpin => self.let_go(current, orphan.pinned).await,
+            OnRemove::Keep => self.let_go(current, false).await,
+        }
+    }
+
+    /// Takes our labels off, and the pin where it is ours and shall go.
+    async fn let_go(&self, mut record: ImageRecord, unpin: bool) -> Result<bool, StoreError> {
+        let mut gone = vec![
+            labels::BUNDLE,
+            labels::SOURCE,
+            labels::CREATED,
+            labels::PINNED,
+        ];
+        if unpin {
+            gone.push(labels::CRI_PINNED);
+        }
+        let mask: Vec<String> = gone.iter().map(|key| format!("labels.{key}")).collect();
+        let mask: Vec<&str> = mask.iter().map(String::as_str).collect();
+        record.labels.retain(|key, _| !gone.contains(&key.as_str()));
+        match self.client.image_update(None, &record, &mask).await {
+            Ok(()) => Ok(true),
+            Err(Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// A bundle's images on their way in, under a lease.
+#[derive(Debug)]
+pub struct Session {
+    store: Arc<ContainerdStore>,
+    lease: String,
+}
+
+impl Session {
+    /// Takes a lease.
+    pub async fn begin(store: Arc<ContainerdStore>, bundle: &str) -> Result<Self, StoreError> {
+        let lease = format!("{}{bundle}-{:016x}", store.role.prefix(), unique());
+        let expires = SystemTime::now() + LEASE_LIFE;
+        store
+            .client
+            .lease_create(&lease, expires, Labels::new())
+            .await?;
+        Ok(Self { store, lease })
+    }
+
+    /// Puts blobs under the lease; what they refer to is under it with them.
+    pub async fn protect(&self, roots: &[Digest]) -> Result<(), StoreError> {
+        for root in roots {
+            let root = root.to_string();
+            self.store.client.lease_add(&self.lease, &root).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes a blob, with the labels that keep its children alive.
+    pub async fn put(&self, blob: &OfferedBlob, body: Body) -> Result<Put, StoreError> {
+        let digest = blob.digest.to_string();
+        let request = WriteRequest {
+            reference: format!("{}{digest}", self.store.role.prefix()),
+            digest,
+            size: blob.size,
+            labels: gc_labels(blob),
+        };
+        match self.writer().write(Some(&self.lease), request, body).await {
+            Ok(Written::Committed) => Ok(Put::Sent),
+            Ok(Written::AlreadyExists) => {
+                self.relabel(blob).await?;
+                Ok(Put::Present)
+            }
+            Err(Error::FailedPrecondition { .. } | Error::BodySize { .. }) => Ok(Put::Differs),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Labels given at a commit aren't applied to a blob that is there already.
+    pub async fn relabel(&self, blob: &OfferedBlob) -> Result<(), StoreError> {
+        let wanted = gc_labels(blob);
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let digest = blob.digest.to_string();
+        let client = &self.store.client;
+        Ok(client.content_update_labels(&digest, wanted).await?)
+    }
+
+    /// Writes names one after the other: a tag comes after what stands behind it.
+    pub async fn publish(&self, steps: &[Step]) -> Result<(), StoreError> {
+        for step in steps {
+            self.publish_one(step).await?;
+        }
+        Ok(())
+    }
+
+    async fn publish_one(&self, step: &Step) -> Result<(), StoreError> {
+        let record = ImageRecord {
+            name: step.name.clone(),
+            target: Target {
+                media_type: step.target.media_type.clone(),
+                digest: step.target.digest.to_string(),
+                size: step.target.size,
+            },
+            labels: step.labels.clone(),
+            created: None,
+            updated: None,
+        };
+        let client = &self.store.client;
+        if step.action == Action::Create {
+            match client.image_create(Some(&self.lease), &record).await {
+                // CRI, or another importer, made it in the meantime.
+                Err(Error::AlreadyExists { .. }) => {}
+                done => return Ok(done?),
+            }
+        }
+        let mask = mask(step);
+        let mask: Vec<&str> = mask.iter().map(String::as_str).collect();
+        let updated = client.image_update(Some(&self.lease), &record, &mask).await;
+        match updated {
+            // Somebody removed it in the meantime.
+            Err(Error::NotFound { .. }) => {
+                Ok(client.image_create(Some(&self.lease), &record).await?)
+            }
+            done => Ok(done?),
+        }
+    }
+
+    /// Gives the lease back; `now` also drops, before it returns, what was half written.
+    pub async fn end(self, now: bool) -> Result<(), StoreError> {
+        self.store.client.lease_delete(&self.lease, now).await?;
+        Ok(())
+    }
+
+    fn writer(&self) -> &Client {
+        let writers = &self.store.writers;
+        let next = self.store.next_writer.fetch_add(1, Ordering::Relaxed);
+        writers
+            .get(next % writers.len().max(1))
+            .unwrap_or(&self.store.client)
+    }
+}
+
+/// The fields that a step writes, and no others: what is labelled besides stays.
+fn mask(step: &Step) -> Vec<String> {
+    let labels = step.labels.keys().map(|key| format!("labels.{key}"));
+    let target = (step.action != Action::Hold).then(|| "target".to_owned());
+    target.into_iter().chain(labels).collect()
+}
+
+fn gc_labels(blob: &OfferedBlob) -> Labels {
+    let label = |(key, child): &(String, Digest)| {
+        (
+            format!("{}.{key}", labels::GC_REF_CONTENT),
+            child.to_string(),
+        )
+    };
+    blob.refs.iter().map(label).collect()
+}
+
+fn record(image: ImageRecord) -> Option<(String, Record)> {
+    let record = Record {
+        target: image.target.digest.parse().ok()?,
+        labels: image.labels,
+    };
+    Some((image.name, record))
+}
+
+fn stored(info: ContentInfo) -> Option<(Digest, Stored)> {
+    let is_ref = |key: &str| key.starts_with(labels::GC_REF_CONTENT);
+    let refs = info
+        .labels
+        .iter()
+        .filter(|(key, _)| is_ref(key))
+        .filter_map(|(_, child)| child.parse().ok());
+    let stored = Stored {
+        size: info.size,
+        refs: refs.collect(),
+    };
+    Some((info.digest.parse().ok()?, stored))
+}
+
+/// A number that no other lease has.
+fn unique() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(std::process::id())
+}

@@ -1,0 +1,59 @@
+//! What a store holds, as one value: the plan is computed against it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use airdock_bundle::digest::Digest;
+
+/// A store's names and blobs at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// Every name and what it points to.
+    pub records: BTreeMap<String, Record>,
+    /// Every blob.
+    pub content: HashMap<Digest, Stored>,
+}
+
+/// A name in the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The index or manifest that the name stands for.
+    pub target: Digest,
+    /// Labels (containerd) or annotations (layout).
+    pub labels: BTreeMap<String, String>,
+}
+
+impl Record {
+    /// Whether the label is there, whatever its value.
+    pub fn has(&self, label: &str) -> bool {
+        self.labels.contains_key(label)
+    }
+}
+
+/// A blob in the store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// Bytes.
+    pub size: u64,
+    /// The blobs that garbage collection keeps because of this one.
+    pub refs: Vec<Digest>,
+}
+
+impl View {
+    /// Whether the blob is there, whole.
+    pub fn has(&self, digest: &Digest, size: u64) -> bool {
+        self.content.get(digest).is_some_and(|s| s.size == size)
+    }
+
+    /// Adds the blob and everything that its references keep alive to `reached`.
+    pub fn reach(&self, root: &Digest, reached: &mut HashSet<Digest>) {
+        let mut pending = vec![root.clone()];
+        while let Some(digest) = pending.pop() {
+            let Some(stored) = self.content.get(&digest) else {
+                continue;
+            };
+            if reached.insert(digest) {
+                pending.extend(stored.refs.iter().cloned());
+            }
+        }
+    }
+}

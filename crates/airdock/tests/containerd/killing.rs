@@ -1,0 +1,132 @@
+//! SIGKILL at any moment: every name is whole or absent, and the next start completes the job.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use airdock_testkit::fixture::{Bundle, Image, Layer, sha256};
+use airdock_testkit::process::Running;
+use airdock_testkit::{Daemon, Outcome, Suite, Version, wait};
+
+use crate::support::{AIRDOCK, DEADLINE, ingests, leases, records, store_of, text};
+
+/// How often an import is killed; each time somewhere else on its way.
+const KILLS: u32 = 50;
+
+pub fn tests(suite: Suite) -> Suite {
+    let options = airdock_testkit::daemon::Options::default();
+    let name = "killed_at_any_moment_every_name_is_whole_or_absent";
+    Version::ALL.into_iter().fold(suite, |suite, version| {
+        suite.on_containerd(version, options.clone(), name, &[], killed)
+    })
+}
+
+fn images() -> Vec<(String, Image)> {
+    let image = |n: u64| {
+        let layers = (0..3).map(|l| Layer::noise(n * 10 + l, 300_000 * (l as usize + 1)));
+        let image = layers.fold(Image::new(), Image::layer);
+        (format!("docker.io/library/i{n}:1"), image)
+    };
+    (0..6).map(image).collect()
+}
+
+fn killed(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let bundles = dir.join("bundles");
+    std::fs::create_dir(&bundles)?;
+    let images = images();
+    let with =
+        |bundle: Bundle, (name, image): &(String, Image)| bundle.with(&[name], image.clone());
+    let bundle = images.iter().fold(Bundle::new(), with);
+    bundle.oci().write_tar(&bundles.join("x.tar"))?;
+    let whole = a_whole_import(daemon, dir)?;
+    for kill in 0..KILLS {
+        remove_everything(daemon)?;
+        let mut agent = once(daemon, dir)?;
+        // From before the first byte to after the last, evenly.
+        pause(whole * kill / (KILLS - 10));
+        agent.kill()?;
+        every_name_is_whole(daemon)?;
+    }
+    let mut last = once(daemon, dir)?;
+    assert!(last.wait(DEADLINE)?.success(), "{}", last.stderr());
+    let found: BTreeSet<String> = records(daemon)?.into_keys().collect();
+    for (name, _) in &images {
+        assert!(found.contains(name), "{name} in {found:?}");
+    }
+    every_name_is_whole(daemon)?;
+    assert_eq!(leases(daemon)?, Vec::<String>::new());
+    assert_eq!(ingests(daemon)?, Vec::<String>::new());
+    Ok(())
+}
+
+fn a_whole_import(daemon: &Daemon, dir: &Path) -> Result<Duration, std::io::Error> {
+    let begun = Instant::now();
+    let mut agent = once(daemon, dir)?;
+    let status = agent.wait(DEADLINE)?;
+    assert!(status.success(), "{}", agent.stderr());
+    Ok(begun.elapsed())
+}
+
+/// The agent for one pass, that remembers nothing: the store alone tells it what is there.
+fn once(daemon: &Daemon, dir: &Path) -> std::io::Result<Running> {
+    let state = dir.join("state");
+    if state.exists() {
+        std::fs::remove_dir_all(&state)?;
+    }
+    let (bundles, store) = (dir.join("bundles"), store_of(daemon));
+    let args = ["watch", "--once", text(&bundles), "--store", &store];
+    Running::start(
+        AIRDOCK,
+        &[&args[..], &["--state-dir", text(&state)]].concat(),
+    )
+}
+
+/// Lets time pass; what happens to be under way then is what is killed.
+fn pause(time: Duration) {
+    let begun = Instant::now();
+    let over = wait::until("the moment", time + DEADLINE, || {
+        (begun.elapsed() >= time).then_some(())
+    });
+    over.expect("time passes");
+}
+
+fn remove_everything(daemon: &Daemon) -> std::io::Result<()> {
+    let names: Vec<String> = records(daemon)?.into_keys().collect();
+    if !names.is_empty() {
+        let mut rm = vec!["images", "rm", "--sync"];
+        rm.extend(names.iter().map(String::as_str));
+        daemon.ctr_text(&rm)?;
+    }
+    Ok(())
+}
+
+/// Follows every name from its record to its layers, on the daemon's disk, hashing all.
+fn every_name_is_whole(daemon: &Daemon) -> Outcome {
+    let mut hashed = BTreeSet::new();
+    for (name, (digest, _)) in records(daemon)? {
+        let manifest = sound_blob(daemon, &name, &digest, &mut hashed)?;
+        let manifest: serde_json::Value = serde_json::from_slice(&manifest)?;
+        let layers = manifest["layers"].as_array().expect("layers").iter();
+        for descriptor in layers.chain([&manifest["config"]]) {
+            let digest = descriptor["digest"].as_str().expect("a digest");
+            sound_blob(daemon, &name, digest, &mut hashed)?;
+        }
+    }
+    Ok(())
+}
+
+fn sound_blob(
+    daemon: &Daemon,
+    name: &str,
+    digest: &str,
+    hashed: &mut BTreeSet<String>,
+) -> Result<Vec<u8>, std::io::Error> {
+    let folder = "io.containerd.content.v1.content/blobs";
+    let path = daemon.root().join(folder).join(digest.replace(':', "/"));
+    let content = std::fs::read(&path)
+        .map_err(|e| std::io::Error::other(format!("{name}: {}: {e}", path.display())))?;
+    if hashed.insert(digest.to_owned()) {
+        assert_eq!(sha256(&content), digest, "{name}");
+    }
+    Ok(content)
+}

@@ -1,0 +1,18 @@
+//! The program with real containerd daemons of each release; what they hold is asked of `ctr`.
+
+mod killing;
+mod loading;
+mod pods;
+mod support;
+mod watching;
+
+use std::process::ExitCode;
+
+use airdock_testkit::Suite;
+
+fn main() -> ExitCode {
+    let suite = loading::tests(Suite::new());
+    let suite = watching::tests(suite);
+    let suite = killing::tests(suite);
+    pods::tests(suite).run()
+}

@@ -1,0 +1,35 @@
+//! From a bundle that is dropped into a directory to a pod that runs from it.
+
+use std::fs;
+use std::path::Path;
+
+use airdock_testkit::daemon::Options;
+use airdock_testkit::pods::Kubelet;
+use airdock_testkit::{Daemon, Outcome, Suite, Version, examples};
+
+use crate::support::started;
+
+pub fn tests(suite: Suite) -> Suite {
+    let name = "a_pod_runs_from_a_bundle_by_tag_and_by_digest";
+    Version::ALL.into_iter().fold(suite, |suite, version| {
+        let options = Options::with_cri(examples::PAUSE);
+        suite.on_containerd(version, options, name, &[], pod)
+    })
+}
+
+fn pod(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let agent = started(daemon, dir, &[])?;
+    let beside = dir.join("pod.tar");
+    fs::copy(examples::folder().join("pod.tar"), &beside)?;
+    fs::rename(&beside, dir.join("bundles/pod.tar"))?;
+    let kubelet = Kubelet::connect(daemon)?;
+    let by_tag = kubelet.wait_for_image(examples::HELLO)?;
+    kubelet.wait_for_image(examples::PAUSE)?;
+    let ran = kubelet.run("by-tag", examples::HELLO)?;
+    assert!(ran.log.contains("hello from an image"), "{}", ran.log);
+    let by_digest = by_tag.digests.first();
+    let by_digest = by_digest.ok_or(format!("no digest in {by_tag:?}"))?;
+    let ran = kubelet.run("by-digest", by_digest)?;
+    assert_eq!(ran.code, 0, "{}\n{}", ran.log, agent.stderr());
+    Ok(())
+}

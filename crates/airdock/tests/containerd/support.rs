@@ -1,0 +1,110 @@
+//! What these tests share.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use airdock_testkit::fixture::{Bundle, Image, Target};
+use airdock_testkit::process::{Ended, Running, run};
+use airdock_testkit::{Daemon, wait};
+use serde_json::Value;
+
+/// Generous: the machine may be busy. Nothing waits for it that goes well.
+pub const DEADLINE: Duration = Duration::from_secs(60);
+
+pub const AIRDOCK: &str = env!("CARGO_BIN_EXE_airdock");
+
+pub fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of these tests is UTF-8")
+}
+
+pub fn store_of(daemon: &Daemon) -> String {
+    format!("containerd:{}", daemon.socket().display())
+}
+
+pub fn load(daemon: &Daemon, bundle: &Path) -> Ended {
+    let store = store_of(daemon);
+    let args = ["load", text(bundle), "--store", &store];
+    let args = [&args[..], &["--platform", "linux/amd64"]].concat();
+    run(AIRDOCK, &args).expect("airdock starts")
+}
+
+pub fn load_json(daemon: &Daemon, bundle: &Path) -> (i32, Value) {
+    let store = store_of(daemon);
+    let args = ["load", text(bundle), "--store", &store, "--output", "json"];
+    let ended = run(AIRDOCK, &args).expect("airdock starts");
+    let document = serde_json::from_str(&ended.stdout);
+    let document = document.unwrap_or_else(|e| panic!("{e}: {} {}", ended.stdout, ended.stderr));
+    (ended.code, document)
+}
+
+/// Starts the agent on `dir/bundles`.
+pub fn watch(daemon: &Daemon, dir: &Path, more: &[&str]) -> std::io::Result<Running> {
+    let bundles = dir.join("bundles");
+    std::fs::create_dir_all(&bundles)?;
+    let (store, state) = (store_of(daemon), dir.join("state"));
+    let mut args = vec!["watch", text(&bundles), "--store", &store];
+    args.extend(["--state-dir", text(&state)]);
+    args.extend(more);
+    Running::start(AIRDOCK, &args)
+}
+
+/// An agent that has looked at its directory and at the store.
+pub fn started(daemon: &Daemon, dir: &Path, more: &[&str]) -> std::io::Result<Running> {
+    let mut agent = watch(daemon, dir, more)?;
+    agent.wait_for_line(&["the store answers"], DEADLINE)?;
+    Ok(agent)
+}
+
+/// Writes a bundle beside the directory and renames it into it.
+pub fn put(dir: &Path, file: &str, bundle: &Bundle) -> std::io::Result<()> {
+    let beside = dir.join(format!("beside-{file}"));
+    bundle.oci().write_tar(&beside)?;
+    std::fs::rename(beside, dir.join("bundles").join(file))
+}
+
+pub fn small(name: &str, seed: &str) -> Bundle {
+    Bundle::new().with(&[name], Image::small(seed))
+}
+
+pub fn digest_of(seed: &str) -> String {
+    Target::from(Image::small(seed)).digest()
+}
+
+/// Every record that `ctr` lists: name to digest and labels.
+pub fn records(daemon: &Daemon) -> std::io::Result<BTreeMap<String, (String, String)>> {
+    let listed = daemon.ctr_text(&["images", "ls"])?;
+    let record = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let digest = words.iter().find(|word| word.starts_with("sha256:"))?;
+        // A record's own name may be a digest too.
+        let digest = words
+            .get(2)
+            .filter(|w| w.starts_with("sha256:"))
+            .unwrap_or(digest);
+        let labels = words.last()?;
+        Some((
+            (*words.first()?).to_owned(),
+            ((*digest).to_owned(), (*labels).to_owned()),
+        ))
+    };
+    Ok(listed.lines().skip(1).filter_map(record).collect())
+}
+
+/// Waits until a name points to an image.
+pub fn name_becomes(daemon: &Daemon, name: &str, digest: &str) -> std::io::Result<()> {
+    wait::until(&format!("{name} to be {digest}"), DEADLINE, || {
+        let records = records(daemon).ok()?;
+        (records.get(name)?.0 == digest).then_some(())
+    })
+}
+
+pub fn leases(daemon: &Daemon) -> std::io::Result<Vec<String>> {
+    let listed = daemon.ctr_text(&["leases", "ls", "-q"])?;
+    Ok(listed.lines().map(str::to_owned).collect())
+}
+
+pub fn ingests(daemon: &Daemon) -> std::io::Result<Vec<String>> {
+    let listed = daemon.ctr_text(&["content", "active"])?;
+    Ok(listed.lines().skip(1).map(str::to_owned).collect())
+}
