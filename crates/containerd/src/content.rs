@@ -17,6 +17,7 @@ use crate::proto::content::{
     AbortRequest, DeleteContentRequest, Info, InfoRequest, ListContentRequest, ListStatusesRequest,
     ReadContentRequest, UpdateRequest,
 };
+use crate::proto::unsigned;
 
 /// A blob in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,13 +146,4 @@ impl From<crate::proto::content::Status> for Ingest {
             total: unsigned(status.total),
         }
     }
-}
-
-/// The wire counts bytes with a sign, though none are ever below zero.
-fn unsigned(bytes: i64) -> u64 {
-    u64::try_from(bytes).unwrap_or(0)
-}
-
-fn signed(bytes: u64) -> i64 {
-    i64::try_from(bytes).unwrap_or(i64::MAX)
 }

@@ -108,6 +108,12 @@ pub enum Error {
         #[source]
         source: BodyError,
     },
+    #[error("{call}: the layer unpacked to {given}, not to {expected}")]
+    DiffId {
+        call: Call,
+        given: String,
+        expected: String,
+    },
     #[error("{call}: {given} bytes were given for a blob of {size}")]
     BodySize { call: Call, given: u64, size: u64 },
 }

@@ -14,6 +14,7 @@ use crate::proto::images::{
     UpdateImageRequest,
 };
 use crate::proto::types::Descriptor;
+use crate::proto::{signed, unsigned};
 
 /// What a name points at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,17 +102,32 @@ impl Client {
     }
 }
 
+impl From<&Target> for Descriptor {
+    fn from(target: &Target) -> Descriptor {
+        Descriptor {
+            media_type: target.media_type.clone(),
+            digest: target.digest.clone(),
+            size: signed(target.size),
+            ..Descriptor::default()
+        }
+    }
+}
+
+impl From<Descriptor> for Target {
+    fn from(target: Descriptor) -> Target {
+        Target {
+            media_type: target.media_type,
+            digest: target.digest,
+            size: unsigned(target.size),
+        }
+    }
+}
+
 fn image(record: &Record) -> Image {
-    let target = &record.target;
     Image {
         name: record.name.clone(),
         labels: record.labels.clone(),
-        target: Some(Descriptor {
-            media_type: target.media_type.clone(),
-            digest: target.digest.clone(),
-            size: i64::try_from(target.size).unwrap_or(i64::MAX),
-            ..Descriptor::default()
-        }),
+        target: Some((&record.target).into()),
         ..Image::default()
     }
 }
@@ -123,11 +139,7 @@ fn record(call: &Call, image: Image) -> Result<Record, Error> {
     })?;
     Ok(Record {
         name: image.name,
-        target: Target {
-            media_type: target.media_type,
-            digest: target.digest,
-            size: u64::try_from(target.size).unwrap_or(0),
-        },
+        target: target.into(),
         labels: image.labels,
         created: image.created_at.and_then(|time| time.try_into().ok()),
         updated: image.updated_at.and_then(|time| time.try_into().ok()),

@@ -1,10 +1,11 @@
 //! The calls that airdock makes to containerd, and no others.
 //!
 //! Everything goes through [`Client`], over containerd's v1 services and CRI. Each service has a
-//! file: [`content`], [`images`], [`leases`], [`events`], [`containers`], [`introspection`],
-//! CRI and [`cri`]. Every call ends: unary calls and stream messages have deadlines
-//! ([`limits`]), and every failure says which call failed, on what, and whether a retry can help
-//! ([`Error`]).
+//! file: [`content`], [`images`], [`leases`], [`snapshots`] (and [`unpack`]), [`containers`],
+//! [`events`], [`introspection`], [`cri`].
+//!
+//! Every call ends: unary calls and the messages of a stream have deadlines ([`limits`]). Every
+//! failure says which call failed, on what, and whether a retry can help ([`Error`]).
 #![forbid(unsafe_code)]
 
 pub mod client;
@@ -18,6 +19,8 @@ pub mod introspection;
 pub mod leases;
 pub mod limits;
 mod proto;
+pub mod snapshots;
+pub mod unpack;
 
 pub use client::Client;
 pub use content::write::{Body, BodyError, Chunks, WriteRequest, Written};
@@ -28,6 +31,7 @@ pub use events::{Event, Topic};
 pub use images::{Record, Target};
 pub use introspection::Version;
 pub use leases::Lease;
+pub use unpack::{Unpack, UnpackLayer};
 
 /// Labels of a blob, an image, a lease or a snapshot: key to value.
 pub type Labels = std::collections::BTreeMap<String, String>;

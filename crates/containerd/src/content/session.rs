@@ -9,12 +9,12 @@ use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::{Status, Streaming};
 
 use super::write::{BodyError, Chunks};
-use super::{signed, unsigned};
 use crate::client::{Client, service};
 use crate::error::{Call, Error};
 use crate::limits::{CALL_DEADLINE, COMMIT_DEADLINE, WRITE_IDLE, WRITE_SIZE, WRITE_WINDOW};
 use crate::proto::content::content_client::ContentClient;
 use crate::proto::content::{WriteAction, WriteContentRequest, WriteContentResponse};
+use crate::proto::{signed, unsigned};
 
 /// An ingest that is open, and locked by us.
 pub(super) struct Session<'a> {

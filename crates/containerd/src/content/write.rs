@@ -7,7 +7,6 @@ use bytes::Bytes;
 use tokio::sync::mpsc::Receiver;
 
 use super::session::Session;
-use super::signed;
 use crate::Labels;
 use crate::client::Client;
 use crate::error::{Call, Error};
@@ -15,6 +14,7 @@ use crate::limits::{
     COMMIT_DEADLINE, COMMIT_SIZE, LOCKED_PAUSE, LOCKED_PAUSE_MAX, LOCKED_PAUSES, WRITE_IDLE,
 };
 use crate::proto::content::{WriteAction, WriteContentRequest};
+use crate::proto::signed;
 
 /// Why the source of a blob's bytes gave up.
 pub type BodyError = Box<dyn std::error::Error + Send + Sync>;

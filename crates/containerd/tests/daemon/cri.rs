@@ -51,6 +51,8 @@ async fn state(client: Client, daemon: &mut Daemon) -> Outcome {
     let folder = daemon.root().join("io.containerd.snapshotter.v1.overlayfs");
     assert_eq!(image_fs.len(), 1);
     assert_eq!(image_fs[0].mountpoint, folder.to_string_lossy());
+    let snapshotter = client.cri_snapshotter().await?;
+    assert_eq!(snapshotter.as_deref(), Some("overlayfs"));
     Ok(())
 }
 

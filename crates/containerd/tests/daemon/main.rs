@@ -15,6 +15,7 @@ mod events;
 mod images;
 mod leases;
 mod plugins;
+mod unpack;
 mod write;
 
 use std::path::Path;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         events::tests,
         plugins::tests,
         cri::tests,
+        unpack::tests,
     ];
     let suite = parts.iter().fold(Suite::new(), |suite, tests| tests(suite));
     suite.run()
