@@ -35,7 +35,7 @@ const CRI: [&str; 3] = [
     "io.containerd.cri.v1.runtime",
 ];
 
-/// The file that [`write`] makes.
+/// The file that [`write()`] makes.
 pub(super) fn path(home: &Path) -> PathBuf {
     home.join("config.toml")
 }
