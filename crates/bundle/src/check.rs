@@ -1,12 +1,12 @@
 //! Hashes what images consist of, and refuses those whose content is not what its digest says.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
 
 use crate::archive::{Archive, ArchiveError, EntryId};
+use crate::bundle::Bundle;
 use crate::digest::{Algorithm, Digest, Hasher};
 use crate::image::{Blob, Content, Image, ImageError, Place};
-use crate::open::Bundle;
+use crate::pass::{self, Steps};
 
 impl Bundle {
     /// Reads every blob that an importable image needs, once and in one pass, and refuses the
@@ -15,13 +15,15 @@ impl Bundle {
     /// # Errors
     /// When the archive can't be read to the end.
     pub fn check(&mut self, progress: &mut dyn FnMut(u64)) -> Result<(), ArchiveError> {
-        let contents = self
-            .images
-            .iter()
-            .filter_map(|image| image.outcome.as_ref().ok());
-        let entries: BTreeSet<EntryId> = contents.flat_map(entries).map(|(_, it)| it).collect();
-        let entries: Vec<EntryId> = entries.into_iter().collect();
-        let found = hash(&self.archive, &entries, progress)?;
+        let steps = Steps {
+            start: |_| Hasher::new(Algorithm::Sha256),
+            feed: |hasher: &mut Hasher, piece: &[u8]| {
+                hasher.update(piece);
+                progress(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+            },
+            finish: Hasher::finish,
+        };
+        let found = pass::over(&self.archive, &self.entries(), steps)?;
         for image in &mut self.images {
             refuse_damaged(&self.archive, image, &found);
         }
@@ -30,15 +32,16 @@ impl Bundle {
 
     /// Bytes that [`check`](Self::check) will hash.
     pub fn check_size(&self) -> u64 {
-        let contents = self
-            .images
-            .iter()
-            .filter_map(|image| image.outcome.as_ref().ok());
+        let entries = self.entries().into_iter();
+        entries.map(|entry| self.archive.size(entry)).sum()
+    }
+
+    /// What importable images need of the archive itself, each entry once.
+    fn entries(&self) -> Vec<EntryId> {
+        let outcomes = self.images.iter().map(|image| &image.outcome);
+        let contents = outcomes.filter_map(|outcome| outcome.as_ref().ok());
         let entries: BTreeSet<EntryId> = contents.flat_map(entries).map(|(_, it)| it).collect();
-        entries
-            .into_iter()
-            .map(|entry| self.archive.size(entry))
-            .sum()
+        entries.into_iter().collect()
     }
 }
 
@@ -66,36 +69,4 @@ fn refuse_damaged(archive: &Archive, image: &mut Image, found: &BTreeMap<EntryId
     if let Some(error) = damaged {
         image.outcome = Err(error);
     }
-}
-
-/// The sha256 digests of `entries`, read in one pass.
-pub(crate) fn hash(
-    archive: &Archive,
-    entries: &[EntryId],
-    progress: &mut dyn FnMut(u64),
-) -> Result<BTreeMap<EntryId, Digest>, ArchiveError> {
-    let mut digests = BTreeMap::new();
-    if entries.is_empty() {
-        return Ok(digests);
-    }
-    let mut current: Option<(EntryId, Hasher)> = None;
-    archive.visit(entries, &mut |entry, piece| {
-        let hasher = match &mut current {
-            Some((open, hasher)) if *open == entry => hasher,
-            other => {
-                let next = (entry, Hasher::new(Algorithm::Sha256));
-                let done = other.replace(next);
-                digests.extend(done.map(|(entry, hasher)| (entry, hasher.finish())));
-                match other {
-                    Some((_, hasher)) => hasher,
-                    None => return ControlFlow::Break(()),
-                }
-            }
-        };
-        hasher.update(piece);
-        progress(u64::try_from(piece.len()).unwrap_or(u64::MAX));
-        ControlFlow::Continue(())
-    })?;
-    digests.extend(current.map(|(entry, hasher)| (entry, hasher.finish())));
-    Ok(digests)
 }

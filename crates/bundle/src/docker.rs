@@ -7,11 +7,11 @@
 mod config;
 mod draft;
 mod list;
+mod unpack;
 
 use std::collections::BTreeMap;
 
 use crate::archive::{Archive, EntryId};
-use crate::check;
 use crate::digest::Digest;
 use crate::fault::Fault;
 use crate::image::{Image, ImageError};
@@ -40,11 +40,11 @@ pub(crate) fn read(
         drafts.push((listed.names, draft));
     }
     let sound = drafts.iter().filter_map(|(_, draft)| draft.as_ref().ok());
-    let compressed: Vec<EntryId> = sound.flat_map(Draft::compressed).collect();
-    let digests = check::hash(archive, &compressed, &mut |_| ())?;
+    let compressed = sound.flat_map(Draft::compressed).collect();
+    let unpacked = unpack::digests(archive, &compressed)?;
     let entries = drafts
         .into_iter()
-        .map(|(given, draft)| Entry::new(&given, draft.and_then(|draft| draft.finish(&digests))));
+        .map(|(given, draft)| Entry::new(&given, draft.and_then(|draft| draft.finish(&unpacked))));
     let entries = by_target(entries).into_iter();
     Ok(entries.map(Entry::into_image).collect())
 }

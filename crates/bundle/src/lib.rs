@@ -30,6 +30,7 @@ pub mod limits;
 pub mod name;
 mod naming;
 pub mod open;
+mod pass;
 pub mod platform;
 pub mod tar;
 pub mod verdict;

@@ -84,6 +84,3 @@ impl Kind {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

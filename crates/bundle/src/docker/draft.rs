@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::config::{self, Configs, ReadConfig};
 use super::list::Listed;
+use super::unpack::Unpacked;
 use crate::archive::{Archive, EntryId};
 use crate::codec::Codec;
 use crate::content::{self, Held, PlacedLayer};
@@ -66,20 +67,20 @@ impl Draft {
     }
 
     /// The layers whose digest is not said by the config.
-    pub(super) fn compressed(&self) -> impl Iterator<Item = EntryId> {
+    pub(super) fn compressed(&self) -> impl Iterator<Item = (EntryId, Codec)> {
         let compressed = self.layers.iter().filter(|it| it.codec != Codec::Plain);
-        compressed.map(|layer| layer.entry)
+        compressed.map(|layer| (layer.entry, layer.codec))
     }
 
-    /// The image, given the digests of compressed layers.
+    /// The image, given the digests of all compressed layers.
     pub(super) fn finish(
         self,
-        digests: &BTreeMap<EntryId, Digest>,
+        unpacked: &BTreeMap<EntryId, Unpacked>,
     ) -> Result<Finished, ImageError> {
         let diff_ids = &self.config.config.diff_ids;
-        let layers = self.layers.iter().zip(diff_ids);
+        let layers = self.layers.iter().zip(diff_ids).enumerate();
         let layers: Vec<PlacedLayer> = layers
-            .map(|(layer, diff_id)| layer.placed(diff_id, digests))
+            .map(|(position, (layer, diff_id))| layer.placed(position, diff_id, unpacked))
             .collect::<Result<_, _>>()?;
         let config = held(
             DOCKER_CONFIG,
@@ -134,16 +135,23 @@ fn refuse(position: usize, diff_id: &Digest, fault: LayerFault) -> ImageError {
 }
 
 impl DraftLayer {
-    /// A plain layer's digest is its diff id; the store, or a check, finds out if it is not.
+    /// A plain layer's digest is its diff id; the store, or a check, finds out if it is not. Of
+    /// a compressed layer nobody but the config knows what it should be.
     fn placed(
         self,
+        position: usize,
         diff_id: &Digest,
-        digests: &BTreeMap<EntryId, Digest>,
+        unpacked: &BTreeMap<EntryId, Unpacked>,
     ) -> Result<PlacedLayer, ImageError> {
-        let (media_type, digest) = match digests.get(&self.entry) {
-            // containerd's importer calls every compressed layer gzip, and looks at the content
-            // when it unpacks. A zstd type would be truer, but another digest, and 1.6 has none.
-            Some(digest) => (DOCKER_LAYER_GZIP, digest),
+        let (media_type, digest) = match unpacked.get(&self.entry) {
+            Some(unpacked) => {
+                let checked = unpacked.check(diff_id);
+                checked.map_err(|fault| refuse(position, diff_id, fault))?;
+                // containerd's importer calls every compressed layer gzip, and looks at the
+                // content when it unpacks. A zstd type would be truer, but make another digest,
+                // and containerd 1.6 has none.
+                (DOCKER_LAYER_GZIP, &unpacked.stored)
+            }
             None => (DOCKER_LAYER, diff_id),
         };
         if digest.algorithm() != Algorithm::Sha256 {

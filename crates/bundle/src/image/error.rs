@@ -103,6 +103,10 @@ pub enum LayerFault {
     ForeignAbsent,
     #[error("is {found}, but its media type \"{}\" says otherwise; save the image again", escaped(.media_type))]
     Contradiction { media_type: String, found: Codec },
+    #[error("can't be unpacked: {}; save the image again", escaped(.detail))]
+    Undecodable { detail: String },
+    #[error("unpacks to {found}, but the config lists {expected}; copy or save the bundle again")]
+    DiffId { expected: Digest, found: Digest },
     #[error(
         "is compressed with {codec}, which containerd can't unpack; save it as gzip, zstd or plain"
     )]
