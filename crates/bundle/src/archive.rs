@@ -87,14 +87,8 @@ impl Archive {
         let stat =
             rustix::fs::fstat(&file).map_err(|error| ArchiveError::io("look at", shown, error))?;
         let what = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => return Self::from_regular(Arc::new(file), Stamp::of(&stat)),
-            FileType::Directory => {
-                let (index, directory) = Directory::open(file, shown)?;
-                return Ok(Self {
-                    index,
-                    body: Body::Directory(directory),
-                });
-            }
+            FileType::RegularFile => return Self::from_regular(file, Stamp::of(&stat)),
+            FileType::Directory => return Self::from_directory(file, shown),
             FileType::Fifo => "a FIFO",
             FileType::Socket => "a socket",
             FileType::CharacterDevice | FileType::BlockDevice => "a device",
@@ -106,24 +100,28 @@ impl Archive {
         })
     }
 
-    fn from_regular(file: Arc<File>, stamp: Stamp) -> Result<Self, ArchiveError> {
+    fn from_regular(file: File, stamp: Stamp) -> Result<Self, ArchiveError> {
         if stamp.size() == 0 {
             return Err(ArchiveError::ZeroBytes);
         }
+        let file = Arc::new(file);
         let codec = Codec::detect(&file).map_err(ArchiveError::read)?;
-        let result = match codec {
-            Codec::Plain => {
-                Plain::index(Arc::clone(&file), stamp.size()).map(|(index, plain)| Self {
-                    index,
-                    body: Body::Plain(plain, stamp),
-                })
-            }
-            codec => Stream::index(Arc::clone(&file), codec).map(|(index, stream)| Self {
-                index,
-                body: Body::Stream(stream, stamp),
-            }),
+        let opened = match codec {
+            Codec::Plain => Plain::index(Arc::clone(&file), stamp.size())
+                .map(|(index, plain)| (index, Body::Plain(plain, stamp))),
+            codec => Stream::index(Arc::clone(&file), codec)
+                .map(|(index, stream)| (index, Body::Stream(stream, stamp))),
         };
-        result.map_err(|error| foreign::explain(error, &file))
+        let (index, body) = opened.map_err(|error| foreign::explain(error, &file))?;
+        Ok(Self { index, body })
+    }
+
+    fn from_directory(file: File, shown: &Path) -> Result<Self, ArchiveError> {
+        let (index, directory) = Directory::open(file, shown)?;
+        Ok(Self {
+            index,
+            body: Body::Directory(directory),
+        })
     }
 
     /// How the file is compressed; plain for a directory.

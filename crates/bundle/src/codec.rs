@@ -6,6 +6,7 @@ mod error;
 mod input;
 #[cfg(test)]
 pub(crate) mod tests;
+mod window;
 
 use std::fmt;
 use std::fs::File;

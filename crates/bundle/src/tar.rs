@@ -8,11 +8,13 @@
 //! the GNU tar manual, "Basic Tar Format".
 
 mod error;
+mod extensions;
 mod header;
 #[cfg(test)]
 pub(crate) mod made;
 mod name;
 mod pax;
+mod raw;
 mod reader;
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,10 @@
 //! Names and places of entries, kept compactly: 100,000 of them take a few megabytes.
 
+mod builder;
+
+pub(super) use self::builder::Builder;
 use super::{ArchiveError, EntryId};
 use crate::limits;
-use crate::tar::{Entry, Kind};
-
-/// Documents that decide what a bundle is. They may stand in it once.
-const CONTROL_FILES: [&str; 3] = ["index.json", "oci-layout", "manifest.json"];
 
 /// Every entry by its name. Of several with one name the last counts, as when extracting.
 #[derive(Debug)]
@@ -44,122 +43,6 @@ enum What {
 struct Span {
     start: u32,
     len: u32,
-}
-
-/// An index while it is built.
-#[derive(Debug, Default)]
-pub(super) struct Builder {
-    text: String,
-    records: Vec<Record>,
-    /// Entries seen, also those that leave no record.
-    entries: usize,
-    control_seen: [bool; CONTROL_FILES.len()],
-}
-
-impl Builder {
-    /// Takes the next entry of an archive. Returns its id if it is a file that counts.
-    pub(super) fn add(&mut self, entry: &Entry) -> Result<Option<EntryId>, ArchiveError> {
-        self.count()?;
-        if is_ignored(&entry.name) {
-            return Ok(None);
-        }
-        match &entry.kind {
-            Kind::Directory => Ok(None),
-            Kind::File => self
-                .add_file(&entry.name, entry.offset, entry.size)
-                .map(Some),
-            Kind::Symlink { target } => self.add_link(&entry.name, target, true).map(|()| None),
-            Kind::HardLink { target } => self.add_link(&entry.name, target, false).map(|()| None),
-        }
-    }
-
-    /// Counts an entry, of whatever kind.
-    pub(super) fn count(&mut self) -> Result<(), ArchiveError> {
-        self.entries += 1;
-        if self.entries > limits::ENTRIES {
-            Err(ArchiveError::TooManyEntries)
-        } else {
-            Ok(())
-        }
-    }
-
-    pub(super) fn add_file(
-        &mut self,
-        name: &str,
-        offset: u64,
-        size: u64,
-    ) -> Result<EntryId, ArchiveError> {
-        self.push(name, What::File { offset, size })
-    }
-
-    pub(super) fn add_link(
-        &mut self,
-        name: &str,
-        target: &str,
-        is_symbolic: bool,
-    ) -> Result<(), ArchiveError> {
-        let target = self.store(target)?;
-        self.push(
-            name,
-            What::Link {
-                target,
-                is_symbolic,
-            },
-        )
-        .map(|_| ())
-    }
-
-    /// Takes something that is neither a file nor a link, such as a FIFO.
-    pub(super) fn add_other(&mut self, name: &str, what: &'static str) -> Result<(), ArchiveError> {
-        self.push(name, What::Other(what)).map(|_| ())
-    }
-
-    pub(super) fn finish(self) -> Index {
-        let Self {
-            mut text,
-            mut records,
-            ..
-        } = self;
-        text.shrink_to_fit();
-        records.shrink_to_fit();
-        let mut index = Index {
-            text,
-            records,
-            by_name: Vec::new(),
-        };
-        index.by_name = index.sorted();
-        index
-    }
-
-    fn push(&mut self, name: &str, what: What) -> Result<EntryId, ArchiveError> {
-        self.see_control_file(name)?;
-        let id = u32::try_from(self.records.len()).map_err(|_| ArchiveError::TooManyEntries)?;
-        let name = self.store(name)?;
-        self.records.push(Record { name, what });
-        Ok(EntryId(id))
-    }
-
-    fn see_control_file(&mut self, name: &str) -> Result<(), ArchiveError> {
-        for (entry, seen) in CONTROL_FILES.into_iter().zip(&mut self.control_seen) {
-            if entry == name && std::mem::replace(seen, true) {
-                return Err(ArchiveError::Repeated { entry });
-            }
-        }
-        Ok(())
-    }
-
-    fn store(&mut self, text: &str) -> Result<Span, ArchiveError> {
-        if self.text.len() + text.len() > limits::ENTRY_NAMES {
-            return Err(ArchiveError::NamesTooLong);
-        }
-        let span = |len| u32::try_from(len).map_err(|_| ArchiveError::NamesTooLong);
-        let span = Span {
-            start: span(self.text.len())?,
-            len: span(text.len())?,
-        };
-        self.text.push_str(text);
-        Ok(span)
-    }
 }
 
 impl Index {
@@ -347,11 +230,4 @@ fn resolve(base: &str, path: &str) -> Option<String> {
         }
     }
     Some(components.join("/"))
-}
-
-/// macOS writes a file's attributes as a second one, `._NAME`, beside it.
-fn is_ignored(name: &str) -> bool {
-    name.rsplit('/')
-        .next()
-        .is_some_and(|base| base.starts_with("._"))
 }

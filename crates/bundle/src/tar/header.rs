@@ -1,5 +1,6 @@
 //! One 512-byte header block.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{BLOCK, TarError};
@@ -53,11 +54,11 @@ impl<'a> Header<'a> {
     }
 
     /// The name, with the prefix that `ustar` headers keep apart.
-    pub(super) fn name(&self) -> Vec<u8> {
+    pub(super) fn name(&self) -> Cow<'a, [u8]> {
         let name = text(self.field(NAME));
         match text(self.prefix()) {
-            [] => name.to_vec(),
-            prefix => [prefix, name].join(&b'/'),
+            [] => Cow::Borrowed(name),
+            prefix => Cow::Owned([prefix, name].join(&b'/')),
         }
     }
 

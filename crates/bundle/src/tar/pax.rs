@@ -22,7 +22,7 @@ pub(super) fn parse(mut content: &[u8]) -> Result<Overrides<'_>, PaxFault> {
         match key {
             b"path" => overrides.path = value,
             b"linkpath" => overrides.linkpath = value,
-            b"size" => overrides.size = value.map(decimal).transpose()?,
+            b"size" => overrides.size = value.map(size).transpose()?,
             _ if is_sparse(key) => return Err(PaxFault::Sparse),
             _ => {}
         }
@@ -57,6 +57,14 @@ fn record(content: &[u8]) -> Result<Record<'_>, PaxFault> {
         (Some(key), Some(value)) if !key.is_empty() => Ok((key, value, rest)),
         _ => Err(PaxFault::NoKey),
     }
+}
+
+/// A size that a file can have: one of 63 bits.
+fn size(digits: &[u8]) -> Result<u64, PaxFault> {
+    decimal(digits).and_then(|size| match i64::try_from(size) {
+        Ok(_) => Ok(size),
+        Err(_) => Err(PaxFault::Size),
+    })
 }
 
 fn decimal(digits: &[u8]) -> Result<u64, PaxFault> {
@@ -139,6 +147,7 @@ mod tests {
             (b"6 =ab\n", PaxFault::NoKey),
             (&record("size", "0x1"), PaxFault::Size),
             (&record("size", "-1"), PaxFault::Size),
+            (&record("size", "9223372036854775808"), PaxFault::Size),
             (&record("size", "999999999999999999999"), PaxFault::Size),
             (&record("GNU.sparse.major", "1"), PaxFault::Sparse),
             (&record("SCHILY.realsize", "9"), PaxFault::Sparse),

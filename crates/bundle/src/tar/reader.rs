@@ -1,7 +1,11 @@
 //! Entries one after another, from any source of bytes.
 
+use std::borrow::Cow;
+
+use super::extensions::{Extensions, Special};
 use super::header::{self, Header};
-use super::{BLOCK, Entry, Kind, NameFault, PaxFault, TarError, name, pax};
+use super::raw::Raw;
+use super::{BLOCK, Entry, TarError};
 use crate::codec::DecodeError;
 use crate::limits;
 
@@ -217,216 +221,13 @@ impl<S: Source> Reader<S> {
         offset: u64,
     ) -> Result<Entry, TarError> {
         let own = extensions.resolve()?;
-        let raw_name = own.name.map_or_else(|| header.name(), <[u8]>::to_vec);
-        let raw_link = own.link.unwrap_or_else(|| header.link());
-        let name = name::normalise(&raw_name).map_err(|fault| TarError::Name {
-            what: "entry name",
-            name: name::shown(&raw_name),
+        let raw = Raw {
+            typeflag: header.typeflag(),
+            name: own.name.map_or_else(|| header.name(), Cow::Borrowed),
+            link: own.link.unwrap_or_else(|| header.link()),
+            size: own.size.map_or_else(|| header.size(), Ok)?,
             offset,
-            fault,
-        })?;
-        let size = own.size.map_or_else(|| header.size(), Ok)?;
-        let kind = kind(header.typeflag(), &name, &raw_name, raw_link, offset)?;
-        without_content(&kind, &name, size)?;
-        Ok(Entry {
-            name,
-            kind,
-            size,
-            offset: self.offset,
-        })
-    }
-}
-
-/// What an entry of this type is. V7 archives mark directories by a slash alone.
-fn kind(
-    typeflag: u8,
-    name: &str,
-    raw_name: &[u8],
-    raw_link: &[u8],
-    offset: u64,
-) -> Result<Kind, TarError> {
-    let entry = || name.to_owned();
-    let special = |what| {
-        Err(TarError::Special {
-            entry: entry(),
-            what,
-        })
-    };
-    match typeflag {
-        0 if raw_name.ends_with(b"/") => Ok(Kind::Directory),
-        0 | b'0' | b'7' if name.is_empty() => Err(TarError::Name {
-            what: "entry name",
-            name: name::shown(raw_name),
-            offset,
-            fault: NameFault::Empty,
-        }),
-        0 | b'0' | b'7' => Ok(Kind::File),
-        b'1' => Ok(Kind::HardLink {
-            target: target(raw_link, offset)?,
-        }),
-        b'2' => Ok(Kind::Symlink {
-            target: target(raw_link, offset)?,
-        }),
-        b'3' => special("a character device"),
-        b'4' => special("a block device"),
-        b'5' => Ok(Kind::Directory),
-        b'6' => special("a FIFO"),
-        b'D' => special("a GNU incremental-backup directory"),
-        b'M' => special("the continuation of another GNU volume"),
-        b'V' => special("a GNU volume label"),
-        b'S' => Err(TarError::Sparse { entry: entry() }),
-        typeflag => Err(TarError::UnknownType {
-            entry: entry(),
-            typeflag,
-        }),
-    }
-}
-
-fn target(raw: &[u8], offset: u64) -> Result<String, TarError> {
-    let fault = |fault| TarError::Name {
-        what: "link target",
-        name: name::shown(raw),
-        offset,
-        fault,
-    };
-    match name::checked(raw).map_err(fault)? {
-        "" => Err(fault(NameFault::Empty)),
-        target => Ok(target.to_owned()),
-    }
-}
-
-/// Only files have content: some readers pass over what a link or directory announces, others
-/// take the next header right behind it.
-fn without_content(kind: &Kind, name: &str, size: u64) -> Result<(), TarError> {
-    let what = match kind {
-        Kind::File => return Ok(()),
-        Kind::Directory => "a directory",
-        Kind::Symlink { .. } => "a symbolic link",
-        Kind::HardLink { .. } => "a hard link",
-    };
-    match size {
-        0 => Ok(()),
-        size => Err(TarError::UnexpectedContent {
-            entry: name.to_owned(),
-            what,
-            size,
-        }),
-    }
-}
-
-/// A header that is about the next entry, or about all that follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Special {
-    Pax,
-    GlobalPax,
-    LongName,
-    LongLink,
-}
-
-impl Special {
-    fn of(typeflag: u8) -> Option<Self> {
-        match typeflag {
-            b'x' => Some(Self::Pax),
-            b'g' => Some(Self::GlobalPax),
-            b'L' => Some(Self::LongName),
-            b'K' => Some(Self::LongLink),
-            _ => None,
-        }
-    }
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Pax => "PAX header",
-            Self::GlobalPax => "global PAX header",
-            Self::LongName => "GNU long name",
-            Self::LongLink => "GNU long link target",
-        }
-    }
-}
-
-/// The content of the special headers before an entry, and where the last of them stands.
-#[derive(Debug, Default)]
-struct Extensions {
-    pax: Option<Vec<u8>>,
-    long_name: Option<Vec<u8>>,
-    long_link: Option<Vec<u8>>,
-    offset: u64,
-}
-
-/// What the special headers say about their entry.
-struct Own<'a> {
-    name: Option<&'a [u8]>,
-    link: Option<&'a [u8]>,
-    size: Option<u64>,
-}
-
-impl Extensions {
-    fn add(&mut self, special: Special, content: Vec<u8>, offset: u64) -> Result<(), TarError> {
-        let place = match special {
-            Special::Pax => &mut self.pax,
-            Special::LongName => &mut self.long_name,
-            Special::LongLink => &mut self.long_link,
-            Special::GlobalPax => return about_nothing(&content, offset),
         };
-        if place.replace(content).is_some() {
-            return Err(TarError::Pax {
-                offset,
-                fault: PaxFault::Repeated,
-            });
-        }
-        self.offset = offset;
-        Ok(())
+        raw.checked(self.offset)
     }
-
-    fn resolve(&self) -> Result<Own<'_>, TarError> {
-        let offset = self.offset;
-        let pax = pax::parse(self.pax.as_deref().unwrap_or_default())
-            .map_err(|fault| TarError::Pax { offset, fault })?;
-        let long_name = self.long_name.as_deref().map(terminated);
-        let long_link = self.long_link.as_deref().map(terminated);
-        if pax
-            .path
-            .and(long_name)
-            .or(pax.linkpath.and(long_link))
-            .is_some()
-        {
-            return Err(TarError::NamedTwice { offset });
-        }
-        Ok(Own {
-            name: pax.path.or(long_name),
-            link: pax.linkpath.or(long_link),
-            size: pax.size,
-        })
-    }
-
-    fn must_be_empty(&self) -> Result<(), TarError> {
-        match (&self.pax, &self.long_name, &self.long_link) {
-            (None, None, None) => Ok(()),
-            _ => Err(TarError::NoEntryFollows {
-                offset: self.offset,
-            }),
-        }
-    }
-}
-
-/// A global header may carry comments and times. Readers disagree whether names and sizes in it
-/// are about the entries that follow.
-fn about_nothing(content: &[u8], offset: u64) -> Result<(), TarError> {
-    match pax::parse(content) {
-        Ok(overrides) if overrides == pax::Overrides::default() => Ok(()),
-        Ok(_) => Err(TarError::Pax {
-            offset,
-            fault: PaxFault::Global,
-        }),
-        Err(fault) => Err(TarError::Pax { offset, fault }),
-    }
-}
-
-/// A GNU long name without the NULs at its end.
-fn terminated(content: &[u8]) -> &[u8] {
-    let end = content
-        .iter()
-        .rposition(|byte| *byte != 0)
-        .map_or(0, |last| last + 1);
-    content.get(..end).unwrap_or_default()
 }

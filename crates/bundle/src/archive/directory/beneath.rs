@@ -85,3 +85,40 @@ impl Beneath {
 fn step(directory: impl AsFd, component: &str, wanted: Wanted) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(directory, component, wanted.flags(), Mode::empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn no_link_is_followed_on_any_kernel() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir_all(path("a/b")).unwrap();
+        fs::write(path("a/b/file"), "content").unwrap();
+        symlink("a", path("link")).unwrap();
+        symlink("file", path("a/b/same")).unwrap();
+        symlink("/", path("a/root")).unwrap();
+        symlink("/proc/self/fd/0", path("magic")).unwrap();
+        let root = Beneath::new(File::open(folder.path()).unwrap());
+        for (name, wanted, result) in [
+            (".", Wanted::Directory, Ok(())),
+            ("a/b", Wanted::Directory, Ok(())),
+            ("a/b/file", Wanted::File, Ok(())),
+            ("a/b/file", Wanted::Directory, Err(Errno::NOTDIR)),
+            ("a/b/file/x", Wanted::File, Err(Errno::NOTDIR)),
+            ("a/b/none", Wanted::File, Err(Errno::NOENT)),
+            ("a/b/same", Wanted::File, Err(Errno::LOOP)),
+            ("magic", Wanted::File, Err(Errno::LOOP)),
+            ("link/b/file", Wanted::File, Err(Errno::LOOP)),
+            ("a/root/etc/passwd", Wanted::File, Err(Errno::LOOP)),
+        ] {
+            assert_eq!(root.open(name, wanted).map(drop), result, "{name}");
+            let stepwise = root.open_stepwise(name, wanted).map(drop);
+            assert_eq!(stepwise.is_ok(), result.is_ok(), "{name}: {stepwise:?}");
+        }
+    }
+}
