@@ -144,6 +144,9 @@ async fn an_end_without_a_commit_is_no_success() {
         let error = write(&client, size).await.unwrap_err();
         assert!(matches!(error, Error::Malformed { .. }), "{error}");
     }
+    let whole = Body::Whole(Bytes::from_static(b"x"));
+    let error = client.write(None, request(1), whole).await.unwrap_err();
+    assert!(matches!(error, Error::Malformed { .. }), "{error}");
 }
 
 #[tokio::test]

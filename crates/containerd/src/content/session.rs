@@ -20,7 +20,7 @@ use crate::proto::{signed, unsigned};
 pub(super) struct Session<'a> {
     client: &'a Client,
     call: &'a Call,
-    /// Unbounded, for the window bounds what is in it.
+    /// Unbounded, for the window bounds what is in it; None once we have nothing more to say.
     requests: Option<UnboundedSender<WriteContentRequest>>,
     answers: Streaming<WriteContentResponse>,
     /// Where the next byte goes.
@@ -28,6 +28,12 @@ pub(super) struct Session<'a> {
     /// What the daemon says it has.
     acknowledged: u64,
     committed: bool,
+}
+
+enum Next {
+    Answer,
+    Chunk(Bytes),
+    End,
 }
 
 impl<'a> Session<'a> {
@@ -66,25 +72,37 @@ impl<'a> Session<'a> {
     /// Sends all of `chunks`; the number of bytes that this ingest then has.
     pub(super) async fn fill(&mut self, chunks: &mut Chunks) -> Result<u64, Error> {
         loop {
-            let is_open = if self.sent - self.acknowledged >= WRITE_WINDOW {
-                self.answer(WRITE_IDLE).await?
-            } else {
-                tokio::select! {
-                    answer = self.answers.message() => self.note(answer)?,
-                    chunk = chunks.recv() => match chunk {
-                        Some(chunk) => self.push(chunk.map_err(|source| self.unreadable(source))?),
-                        None => return Ok(self.sent),
-                    },
-                }
-            };
-            if !is_open {
-                return Err(self.unfinished());
+            match self.next(chunks).await? {
+                Next::Answer => {}
+                Next::Chunk(data) => self.push(data),
+                Next::End => return Ok(self.sent),
             }
         }
     }
 
+    /// Whatever comes first; an answer alone where the window is full. The daemon has a deadline
+    /// then, and nobody else has one: a source may take its time.
+    async fn next(&mut self, chunks: &mut Chunks) -> Result<Next, Error> {
+        let is_open = if self.sent.saturating_sub(self.acknowledged) >= WRITE_WINDOW {
+            self.answer(WRITE_IDLE).await?
+        } else {
+            tokio::select! {
+                answer = self.answers.message() => self.note(answer)?,
+                chunk = chunks.recv() => return match chunk {
+                    Some(Ok(data)) => Ok(Next::Chunk(data)),
+                    Some(Err(source)) => Err(self.unreadable(source)),
+                    None => Ok(Next::End),
+                },
+            }
+        };
+        if is_open {
+            return Ok(Next::Answer);
+        }
+        Err(self.unfinished())
+    }
+
     /// Sends `data` in messages of the right size.
-    pub(super) fn push(&mut self, mut data: Bytes) -> bool {
+    fn push(&mut self, mut data: Bytes) {
         while !data.is_empty() {
             let piece = data.split_to(data.len().min(WRITE_SIZE));
             let offset = self.sent;
@@ -96,7 +114,6 @@ impl<'a> Session<'a> {
                 ..WriteContentRequest::default()
             });
         }
-        self.requests.is_some()
     }
 
     /// Sends `commit` and waits until the blob is in the store.

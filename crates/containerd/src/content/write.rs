@@ -4,7 +4,7 @@ use std::iter;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::mpsc::Receiver;
+use tokio::sync::mpsc::{self, Receiver};
 
 use super::session::Session;
 use crate::Labels;
@@ -69,6 +69,9 @@ impl Client {
             call: Call::new("content.Write", &request.digest).under(lease),
             request,
         };
+        if let Body::Whole(data) = &body {
+            writer.check_size(data.len() as u64)?;
+        }
         match writer.write(body).await {
             Ok(()) => Ok(Written::Committed),
             Err(Error::AlreadyExists { .. }) => Ok(Written::AlreadyExists),
@@ -89,24 +92,15 @@ struct Writer<'a> {
 impl Writer<'_> {
     async fn write(&self, body: Body) -> Result<(), Error> {
         match body {
-            Body::Whole(data) => {
-                self.check_size(data.len() as u64)?;
-                self.write_whole(data).await
-            }
+            Body::Whole(data) if data.len() <= COMMIT_SIZE => self.write_whole(data).await,
+            Body::Whole(data) => self.write_chunks(&mut single(data)).await,
             Body::Chunks(mut chunks) => self.write_chunks(&mut chunks).await,
         }
     }
 
+    /// One message opens, fills and commits. At offset 0 it also truncates what an earlier writer
+    /// may have left.
     async fn write_whole(&self, data: Bytes) -> Result<(), Error> {
-        if data.len() > COMMIT_SIZE {
-            let Some(mut session) = self.open_empty().await? else {
-                return Ok(());
-            };
-            session.push(data);
-            return session.commit(self.message(WriteAction::Commit)).await;
-        }
-        // One message opens, fills and commits. At offset 0 it also truncates what an earlier
-        // writer may have left.
         let message = WriteContentRequest {
             data,
             ..self.message(WriteAction::Commit)
@@ -129,9 +123,7 @@ impl Writer<'_> {
 
     /// An open ingest without a byte in it; None when the blob could be committed at once.
     async fn open_empty(&self) -> Result<Option<Session<'_>>, Error> {
-        let session = self
-            .open(self.message(WriteAction::Stat), WRITE_IDLE)
-            .await?;
+        let session = self.stat().await?;
         let offset = session.offset();
         if offset == 0 {
             return Ok(Some(session));
@@ -149,10 +141,12 @@ impl Writer<'_> {
         // Left behind by an earlier writer. Going on from there would trust bytes that nobody
         // vouches for, to fail at the very end.
         self.client.abort(&self.request.reference).await?;
-        let session = self
-            .open(self.message(WriteAction::Stat), WRITE_IDLE)
-            .await?;
-        Ok(Some(session))
+        self.stat().await.map(Some)
+    }
+
+    async fn stat(&self) -> Result<Session<'_>, Error> {
+        let message = self.message(WriteAction::Stat);
+        self.open(message, WRITE_IDLE).await
     }
 
     /// Opens the ingest, and waits a little for another writer to leave it.
@@ -207,6 +201,13 @@ impl Writer<'_> {
             let _ = self.client.abort(&self.request.reference).await;
         }
     }
+}
+
+fn single(data: Bytes) -> Chunks {
+    let (sender, receiver) = mpsc::channel(1);
+    // There is room for one.
+    let _ = sender.try_send(Ok(data));
+    receiver
 }
 
 /// The pauses between attempts to open a locked ingest.
