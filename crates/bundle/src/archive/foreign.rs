@@ -1,6 +1,5 @@
 //! What a file is that is no bundle.
 
-use std::fmt;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
@@ -10,96 +9,57 @@ use crate::limits;
 use crate::tar::TarError;
 
 /// A file that was taken for a bundle, by what it is. Displays what that is, and what to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Foreign {
+    #[error("an HTML page, such as a server's login or error page: download the bundle itself")]
     Html,
+    #[error("an XML document, such as a server's error: download the bundle itself")]
     Xml,
+    #[error(
+        "a JSON document: a bundle is a tar archive or a directory that holds one, among others"
+    )]
     Json,
+    #[error("a YAML document: a bundle is a tar archive with images inside")]
     Yaml,
+    #[error("a PEM file (a key, certificate or signature): keep it elsewhere")]
     Pem,
+    #[error("a checksum file: keep it elsewhere")]
     ChecksumFile,
+    #[error("a Git LFS pointer: fetch the file itself with `git lfs pull`")]
     LfsPointer,
-    /// Text of another kind.
+    #[error("a text file: keep it elsewhere")]
     Text,
-    /// Binary data that was written as UTF-16 text.
+    #[error("UTF-16 text: a shell's `>` rewrote the archive, use `docker save -o FILE` instead")]
     Utf16,
-    /// Binary data in which invalid UTF-8 was replaced.
-    ReplacedUtf8,
-    /// Binary data with a UTF-8 byte order mark before it.
+    #[error(
+        "text with a UTF-8 byte order mark: a shell's `>` rewrote the archive, use `docker save -o FILE` instead"
+    )]
     Utf8Mark,
+    #[error(
+        "an archive that was copied as UTF-8 text, which destroys it: copy it again in binary mode"
+    )]
+    ReplacedUtf8,
+    #[error("a tar archive whose first header is damaged: copy the file again")]
+    DamagedTar,
+    #[error("a zip file: unpack it, and use the tar archive inside")]
     Zip,
+    #[error("a 7z file: unpack it, and use the tar archive inside")]
     SevenZip,
-    /// Compressed with a program that we do not read, by the program's name.
+    /// Compressed with a program whose format is not read.
+    #[error("a file compressed with {0}: recompress it with gzip or zstd")]
     Compression(&'static str),
-    /// A package or disk image, by what it is called.
+    /// A package or disk image.
+    #[error("{0}: save the image with `docker save`, `podman save` or `skopeo copy`")]
     Container(&'static str),
-    /// A compressed file within a compressed file.
+    #[error("compressed twice ({0} inside): decompress it once")]
     CompressedTwice(Codec),
+    #[error(
+        "not a tar archive, nor anything else that is known: create it with `docker save`, `podman save` or `skopeo copy`"
+    )]
     Unknown,
 }
 
-impl fmt::Display for Foreign {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Compression(program) => {
-                return write!(
-                    f,
-                    "a file compressed with {program}: recompress with gzip or zstd"
-                );
-            }
-            Self::Container(what) => {
-                return write!(
-                    f,
-                    "{what}: save the image with `docker save` or `skopeo copy`"
-                );
-            }
-            Self::CompressedTwice(codec) => {
-                return write!(f, "compressed twice ({codec} inside): decompress it once");
-            }
-            _ => {}
-        }
-        f.write_str(self.words())
-    }
-}
-
 impl Foreign {
-    /// What it is and what to do, where that needs no more than the kind.
-    fn words(self) -> &'static str {
-        match self {
-            Self::Html => {
-                "an HTML page, such as a server's login or error page: download the bundle itself"
-            }
-            Self::Xml => "an XML document, such as a server's error: download the bundle itself",
-            Self::Json => {
-                "a JSON document, not a bundle: a bundle is a tar archive or a directory that holds one"
-            }
-            Self::Yaml => "a YAML document: a bundle is a tar archive with images inside",
-            Self::Pem => {
-                "a PEM file (a key, certificate or signature): keep it out of the directory"
-            }
-            Self::ChecksumFile => "a checksum file: keep it out of the directory of bundles",
-            Self::LfsPointer => "a Git LFS pointer: fetch the file itself with `git lfs pull`",
-            Self::Text => "a text file",
-            Self::Utf16 => {
-                "UTF-16 text: a shell's `>` rewrote the archive, use `docker save -o FILE` instead"
-            }
-            Self::ReplacedUtf8 => {
-                "an archive that was copied as UTF-8 text, which destroys it: copy it again in binary mode"
-            }
-            Self::Utf8Mark => {
-                "text with a UTF-8 byte order mark: a shell's `>` rewrote the archive, use `docker save -o FILE` instead"
-            }
-            Self::Zip => "a zip file: unpack it, and use the tar archive inside",
-            Self::SevenZip => "a 7z file: unpack it, and use the tar archive inside",
-            Self::Compression(_)
-            | Self::Container(_)
-            | Self::CompressedTwice(_)
-            | Self::Unknown => {
-                "not a tar archive, nor anything else that is known: create it with `docker save`, `podman save` or `skopeo copy`"
-            }
-        }
-    }
-
     /// What a file is whose first bytes are `prefix`, and which is no tar archive.
     fn recognise(prefix: &[u8]) -> Self {
         signature(prefix)
@@ -109,13 +69,14 @@ impl Foreign {
 }
 
 /// Magic numbers: where they stand, their bytes, what has them.
-const SIGNATURES: [(usize, &[u8], Foreign); 22] = [
+const SIGNATURES: [(usize, &[u8], Foreign); 23] = [
     (0, b"\xff\xfe", Foreign::Utf16),
     (0, b"\xfe\xff", Foreign::Utf16),
     // gzip, zstd, xz and lz4, with the bytes that are not ASCII replaced by U+FFFD.
     (0, b"\x1f\xef\xbf\xbd", Foreign::ReplacedUtf8),
     (0, b"\x28\xef\xbf\xbd/\xef\xbf\xbd", Foreign::ReplacedUtf8),
     (0, b"\xef\xbf\xbd7zXZ", Foreign::ReplacedUtf8),
+    (257, b"ustar", Foreign::DamagedTar),
     (0, b"PK\x03\x04", Foreign::Zip),
     (0, b"PK\x05\x06", Foreign::Zip),
     (0, b"7z\xbc\xaf\x27\x1c", Foreign::SevenZip),
@@ -208,7 +169,8 @@ fn is_checksum(text: &[u8]) -> bool {
         .count();
     let behind = text.get(digits..).unwrap_or_default();
     let is_listed = matches!(digits, 32 | 40 | 64 | 96 | 128)
-        && (behind.trim_ascii().is_empty()
+        && (behind.starts_with(b"\n")
+            || behind.starts_with(b"\r\n")
             || behind.starts_with(b"  ")
             || behind.starts_with(b" *"));
     is_listed
@@ -220,7 +182,6 @@ fn is_checksum(text: &[u8]) -> bool {
 /// Puts the real cause, where the file shows one, in the place of a failure to read it.
 pub(super) fn explain(error: ArchiveError, file: &File) -> ArchiveError {
     match error {
-        // Decoded content, which the file's own bytes say nothing about.
         ArchiveError::Tar(TarError::NotTar { block }) => {
             let prefix = own_prefix(file).unwrap_or_else(|| block.to_vec());
             ArchiveError::Foreign(match Codec::sniff(&prefix) {
@@ -230,7 +191,8 @@ pub(super) fn explain(error: ArchiveError, file: &File) -> ArchiveError {
         }
         ArchiveError::Tar(TarError::CutHeader { offset: 0 }) => {
             match own_prefix(file).map(|prefix| Foreign::recognise(&prefix)) {
-                Some(Foreign::Unknown) | None => error,
+                // A header that was cut looks damaged.
+                Some(Foreign::Unknown | Foreign::DamagedTar) | None => error,
                 Some(foreign) => ArchiveError::Foreign(foreign),
             }
         }

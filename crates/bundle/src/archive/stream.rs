@@ -1,5 +1,8 @@
 //! Compressed tar files, which can only be read from their start.
 
+mod decoded;
+mod kept;
+
 use std::fs::File;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -7,15 +10,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
 
+use self::decoded::Decoded;
+use self::kept::Kept;
 use super::index::{Builder, Index};
 use super::{ArchiveError, EntryId, Visitor};
-use crate::codec::{Codec, DecodeError, Decoder, FileReader};
+use crate::codec::{Codec, DecodeError};
 use crate::limits;
 use crate::tar::{Reader, Source, TarError};
-
-mod kept;
-
-use kept::Kept;
 
 /// A compressed tar file, with what was kept of it while it was indexed.
 #[derive(Debug)]
@@ -150,12 +151,9 @@ fn give(
         if is_end && !is_first {
             return Ok(ControlFlow::Continue(()));
         }
-        if visitor(entry, piece).is_break() || is_end {
-            return Ok(if is_end {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
-            });
+        let flow = visitor(entry, piece);
+        if is_end || flow.is_break() {
+            return Ok(flow);
         }
         is_first = false;
     }
@@ -170,53 +168,5 @@ fn true_cause(error: ArchiveError, mut source: Decoded) -> ArchiveError {
     match source.skip(limits::DIAGNOSED) {
         Err(cause @ (DecodeError::Corrupt { .. } | DecodeError::Cut { .. })) => cause.into(),
         _ => error,
-    }
-}
-
-/// A decoder's output, buffered.
-struct Decoded {
-    decoder: Decoder<FileReader>,
-    buffer: Box<[u8]>,
-    start: usize,
-    end: usize,
-}
-
-impl Decoded {
-    fn new(file: &Arc<File>, codec: Codec) -> Result<Self, DecodeError> {
-        let decoder = Decoder::new(codec, FileReader::new(Arc::clone(file)))?;
-        let buffer = vec![0; limits::OUTPUT_BUFFER].into_boxed_slice();
-        Ok(Self {
-            decoder,
-            buffer,
-            start: 0,
-            end: 0,
-        })
-    }
-}
-
-impl Source for Decoded {
-    fn fill(&mut self) -> Result<&[u8], DecodeError> {
-        if self.start == self.end {
-            (self.start, self.end) = (0, self.decoder.decode(&mut self.buffer)?);
-        }
-        Ok(self.buffer.get(self.start..self.end).unwrap_or_default())
-    }
-
-    fn consume(&mut self, count: usize) {
-        self.start = self.end.min(self.start + count);
-    }
-
-    fn skip(&mut self, count: u64) -> Result<u64, DecodeError> {
-        let mut left = count;
-        while left > 0 {
-            let there = self.fill()?.len();
-            if there == 0 {
-                break;
-            }
-            let step = usize::try_from(left).unwrap_or(usize::MAX).min(there);
-            self.consume(step);
-            left -= step as u64;
-        }
-        Ok(count - left)
     }
 }

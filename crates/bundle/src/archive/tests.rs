@@ -137,16 +137,24 @@ fn a_visit_gives_what_was_asked_in_the_order_of_the_bundle() {
 fn a_visit_ends_where_the_visitor_wants() {
     for codec in CODECS {
         let archive = opened(&encode(codec, &bundle()));
-        let entries = [found(&archive, "blobs/large"), found(&archive, "twice")];
-        let mut pieces = 0;
-        archive
-            .visit(&entries, &mut |_, _| {
-                pieces += 1;
-                ControlFlow::Break(())
-            })
-            .unwrap();
-        assert_eq!(pieces, 1, "{codec}");
+        for first in ["blobs/large", "empty"] {
+            let entries = [found(&archive, first), found(&archive, "twice")];
+            let mut pieces = 0;
+            archive
+                .visit(&entries, &mut |_, _| {
+                    pieces += 1;
+                    ControlFlow::Break(())
+                })
+                .unwrap();
+            assert_eq!(pieces, 1, "{codec}");
+        }
     }
+}
+
+#[test]
+fn an_archive_may_be_shared_between_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    shared(&opened(&bundle()));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
-use super::Decoded;
+use super::decoded::Decoded;
 use crate::archive::EntryId;
 use crate::limits;
 use crate::tar::{Entry, Reader, TarError};

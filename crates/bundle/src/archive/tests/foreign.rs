@@ -82,6 +82,19 @@ fn what_is_known_as_nothing_is_told_what_a_bundle_is() {
 }
 
 #[test]
+fn a_damaged_first_header_is_still_one_of_an_archive() {
+    for codec in [Codec::Plain, Codec::Zstd] {
+        let mut bytes = bundle();
+        bytes[0] ^= 1;
+        let error = refusal(&encode(codec, &bytes));
+        assert!(
+            error.to_string().contains("whose first header is damaged"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn a_foreign_file_inside_a_compressed_one_is_named_as_well() {
     for (inside, reason) in [
         (b"<html>".repeat(200), "an HTML page"),
