@@ -168,24 +168,35 @@ impl<'a> Graph<'a> {
         self.count(index.manifests.len())?;
         let mut selection = Selection::new(descriptor);
         for (position, child) in index.manifests.iter().enumerate() {
-            match self.child(child, depth + 1)? {
-                Child::Other(kind, media_type) => self.note_other(Other {
-                    kind,
-                    media_type,
-                    digest: child.digest.clone(),
-                    name: None,
-                }),
-                Child::Unknown => selection.offer_unknown(child),
-                Child::Manifest(platform) => {
-                    selection.offer_manifest(self.platform, position, child, platform);
-                }
-                Child::Index(inner) => selection.offer_index(position, child, inner),
-            }
+            let found = self.child(child, depth + 1)?;
+            self.offer(&mut selection, position, child, found);
         }
         Ok(match selection.has_images() {
             true => Node::Index(Rc::new(selection)),
             false => Node::Artifact(descriptor.media_type.clone()),
         })
+    }
+
+    fn offer(
+        &mut self,
+        selection: &mut Selection,
+        position: usize,
+        child: &Descriptor,
+        found: Child,
+    ) {
+        match found {
+            Child::Unknown => selection.offer_unknown(child),
+            Child::Index(inner) => selection.offer_index(position, child, inner),
+            Child::Manifest(platform) => {
+                selection.offer_manifest(self.platform, position, child, platform);
+            }
+            Child::Other(kind, media_type) => self.note_other(Other {
+                kind,
+                media_type,
+                digest: child.digest.clone(),
+                name: None,
+            }),
+        }
     }
 
     /// A manifest whose platform is said by its descriptor need not be there to be counted.

@@ -160,6 +160,7 @@ pub enum Warning {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Other {
     pub kind: OtherKind,
+    /// As the archive gives it: to be shown escaped only.
     pub media_type: String,
     pub digest: Digest,
     /// As the archive gives it: to be shown escaped only.

@@ -78,3 +78,26 @@ fn every_sample_that_is_not_ok_says_why() {
         assert_eq!(seen.reason.is_empty(), row.is_ok(), "{}", row.file);
     }
 }
+
+/// Digests that `ctr images import` of containerd 1.6.20 gave these docker-archives.
+#[test]
+fn docker_archives_get_the_digests_that_containerd_gives_them() {
+    let v2 = "sha256:14147c903ecbdb0945ed0149fd58f9ed78a712bd3ce3f25844d13ecadfa32979";
+    let v1 = "sha256:199873e40b0a99ce37d34fad3449bf2922d0f921405b575a62dd1ecfe2025663";
+    let d01 = "sha256:994cb09acba21ad24eebdb0b2b8322bde58089b25321ae40daed802055cb0166";
+    let d27 = "sha256:7c00841f98a458bd54185dd31f20fe08fdf8a0073897760298529a074a499dd9";
+    for (sample, expected) in [
+        ("made/d01-plain.tar", &[d01][..]),
+        ("made/d27-layer-gz-in-docker.tar", &[d27]),
+        ("real/docker20-one.tar", &[v1]),
+        ("real/docker20-two-shared-layer.tar", &[v1, v2]),
+    ] {
+        let bundle = open_and_check(&corpus::folder().join(sample)).unwrap();
+        let targets = bundle
+            .images()
+            .iter()
+            .filter_map(|image| image.target.as_ref());
+        let digests: Vec<&str> = targets.map(|target| target.digest.as_str()).collect();
+        assert_eq!(digests, expected, "{sample}");
+    }
+}

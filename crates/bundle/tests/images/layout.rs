@@ -87,6 +87,19 @@ fn every_flipped_byte_is_noticed() {
 }
 
 #[test]
+fn a_changed_document_is_noticed_though_it_makes_sense() {
+    let image = Image::small("a");
+    let config = image.config();
+    let text = String::from_utf8(config.content.clone()).unwrap();
+    let changed = text.replace("\"layers\"", "\"Layers\"");
+    let tree = one(image).replaced(&config.path(), changed.as_bytes());
+    see(&tree).assert(
+        "refused",
+        &format!("the content of \"{}\" is damaged", config.path()),
+    );
+}
+
+#[test]
 fn a_damaged_layer_is_found_by_the_check_alone() {
     let image = Image::small("a");
     let tree = one(image.clone()).flipped(&image.layers()[0].blob().path(), 600);
@@ -307,6 +320,25 @@ fn attestations_and_artifacts_are_listed_apart() {
 }
 
 #[test]
+fn platform_or_annotation_alone_make_an_attestation() {
+    let image = Image::small("a");
+    let statement = Blob::new(media_type::MANIFEST, b"{}".to_vec());
+    let unknown = json!({"os": "unknown", "architecture": "unknown"});
+    let marked = json!({"vnd.docker.reference.type": "attestation-manifest"});
+    for (field, value) in [("platform", unknown), ("annotations", marked)] {
+        let mut child = entry(&statement);
+        child[field] = value;
+        let seen = see(&indexed(
+            &[child.clone(), entry(&image.manifest())],
+            image.blobs(),
+        ));
+        seen.assert("ok", "");
+        assert!(seen.others[0].starts_with("attestation"), "{seen:?}");
+        see(&layout(&child, &[])).assert("empty", "1 of another kind (attestation");
+    }
+}
+
+#[test]
 fn a_bundle_of_artifacts_alone_is_empty() {
     let signature = "application/vnd.dev.cosign.simplesigning.v1+json";
     let signed = Image::new().layer(Layer::raw(b"{}".to_vec()).claim_media_type(signature));
@@ -468,6 +500,20 @@ fn indexes_nest_to_the_limit() {
 }
 
 #[test]
+fn a_chain_of_indexes_is_not_followed_to_its_end() {
+    let mut blobs = Image::small("a").blobs();
+    for _ in 0..3000 {
+        blobs.push(index_of(&[entry(&blobs[blobs.len() - 1])]));
+    }
+    let top = entry(&blobs[blobs.len() - 1]);
+    // Unlike `layout`, which looks for repetitions.
+    let tree = blobs.iter().fold(layout(&top, &[]), |tree, blob| {
+        tree.file(&blob.path(), &blob.content)
+    });
+    see(&tree).assert("refused", "over 8 levels deep");
+}
+
+#[test]
 fn a_child_listed_ten_times_at_every_level_is_visited_once() {
     let mut target = Target::Image(Image::small("a"));
     let mut blobs = target.blobs();
@@ -545,6 +591,18 @@ fn blobs_come_before_what_refers_to_them() {
         opened.images()[0].target.as_ref().unwrap().digest.as_str(),
         target.digest()
     );
+}
+
+#[test]
+fn a_layer_with_the_bytes_of_the_config_is_written_once() {
+    let image = Image::small("a");
+    let mut config = image.config().descriptor;
+    config.media_type = media_type::LAYER.to_owned();
+    let odd = image.with_manifest("/layers/0", serde_json::to_value(config).unwrap());
+    let opened = bundle(&one(odd));
+    let content = opened.images()[0].outcome.as_ref().unwrap();
+    let roles: Vec<Role> = content.blobs.iter().map(|blob| blob.role).collect();
+    assert_eq!(roles, [Role::Config, Role::Manifest]);
 }
 
 #[test]
