@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Stat};
 use rustix::io::Errno;
 
 use self::beneath::{Beneath, Wanted};
-use super::index::{Builder, Index};
+use super::index::{Builder, Index, is_ignored};
 use super::plain;
 use super::stamp::Stamp;
 use super::{ArchiveError, EntryId, Region};
@@ -135,28 +135,28 @@ impl Listing<'_> {
         for entry in Dir::read_from(&opened).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name();
-            if matches!(name.to_bytes(), b"." | b"..") {
-                continue;
-            }
             let Ok(base) = name.to_str() else {
-                return Err(ArchiveError::NotUtf8 {
-                    entry: name.to_string_lossy().into_owned(),
-                });
+                let entry = name.to_string_lossy().into_owned();
+                return Err(ArchiveError::NotUtf8 { entry });
             };
-            let path = if directory.is_empty() {
-                base.into()
-            } else {
-                format!("{directory}/{base}")
-            };
-            match rustix::fs::statat(&opened, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => self.add(path, &stat)?,
-                Err(Errno::NOENT) => return Err(ArchiveError::Changed { entry: path }),
-                Err(error) => {
-                    return Err(ArchiveError::io("look at", &self.shown.join(path), error));
-                }
+            if !matches!(base, "." | "..") && !is_ignored(base) {
+                self.look_at(&opened, directory, base)?;
             }
         }
         Ok(())
+    }
+
+    /// Takes what stands under `base` in the opened `directory`.
+    fn look_at(&mut self, opened: &File, directory: &str, base: &str) -> Result<(), ArchiveError> {
+        let path = match directory {
+            "" => base.to_owned(),
+            directory => format!("{directory}/{base}"),
+        };
+        match rustix::fs::statat(opened, base, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => self.add(path, &stat),
+            Err(Errno::NOENT) => Err(ArchiveError::Changed { entry: path }),
+            Err(error) => Err(ArchiveError::io("look at", &self.shown.join(path), error)),
+        }
     }
 
     fn add(&mut self, path: String, stat: &Stat) -> Result<(), ArchiveError> {

@@ -2,7 +2,7 @@
 
 mod builder;
 
-pub(super) use self::builder::Builder;
+pub(super) use self::builder::{Builder, is_ignored};
 use super::{ArchiveError, EntryId};
 use crate::limits;
 

@@ -50,7 +50,7 @@ pub enum TarError {
     )]
     Sparse { entry: String },
     #[error(
-        "entry \"{}\" is {what}, which no image bundle holds: pack the bundle alone",
+        "entry \"{}\" is {what}, which no image bundle holds: pack again without it",
         escaped(entry)
     )]
     Special { entry: String, what: &'static str },

@@ -132,7 +132,7 @@ impl Builder {
 }
 
 /// macOS writes a file's attributes as a second one, `._NAME`, beside it.
-fn is_ignored(name: &str) -> bool {
+pub(in crate::archive) fn is_ignored(name: &str) -> bool {
     name.rsplit('/')
         .next()
         .is_some_and(|base| base.starts_with("._"))

@@ -22,6 +22,7 @@ fn layout() -> tempfile::TempDir {
         ("index.json", b"{}"),
         ("blobs/sha256/ab", &[7; 300_000]),
         ("empty", b""),
+        ("._index.json", b"attributes of a Mac"),
     ])
 }
 
