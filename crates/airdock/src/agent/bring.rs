@@ -204,6 +204,6 @@ fn announce_import(planned: &Planned, context: &Context) {
         bundle: planned.opened.path.clone(),
         images: planned.opened.offer.images.len(),
         missing: planned.plan.missing(),
-        present: planned.plan.present,
+        present: planned.plan.spared(),
     });
 }

@@ -233,6 +233,10 @@ async fn restore_names(bundles: Vec<NamesOnly>, context: &Context) -> Result<(),
     for NamesOnly { bundle, plan } in bundles {
         let session = context.store.begin(&bundle).await?;
         session.protect(&plan.roots).await?;
+        if let Some(gone) = plan.gone(&context.store.view().await?).into_iter().next() {
+            session.abandon().await?;
+            return Err(Failure::NotReadBack(gone.to_string()));
+        }
         for blob in &plan.relabel {
             session.relabel(blob).await?;
         }

@@ -2,7 +2,7 @@
 //!
 //! A bundle that can be read anywhere gives several blobs at once, the largest first. One that
 //! must be decompressed gives them in its own order, in one pass, while earlier ones are still
-//! being written. Documents go last, when what they refer to is there.
+//! being written. What is kept in memory goes last: configs, and documents after what they refer to.
 
 mod random;
 mod stream;
@@ -21,7 +21,7 @@ use rustix::fs::statvfs;
 use super::context::Context;
 use super::event::Event;
 use super::failure::Failure;
-use super::offer::{BlobKind, OfferedBlob};
+use super::offer::OfferedBlob;
 use super::open::Opened;
 use super::plan::BundlePlan;
 use crate::store::{Put, Session, StoreError};
@@ -80,7 +80,7 @@ pub async fn import(planned: Planned, context: &Context) -> Result<Complete, Fai
     check_space(&plan, context).await?;
     let session = context.store.begin(opened.offer.short_id()).await?;
     let mut complete = Complete {
-        bytes_skipped: plan.present,
+        bytes_skipped: 0,
         bytes_sent: 0,
         damaged: HashSet::new(),
         opened,
@@ -100,15 +100,12 @@ pub async fn import(planned: Planned, context: &Context) -> Result<Complete, Fai
 
 impl Complete {
     async fn bring(&mut self, context: &Context) -> Result<(), Failure> {
-        self.session.protect(&self.plan.roots).await?;
+        self.secure(context).await?;
         let origins = Arc::new(origins(&self.opened.bundle));
-        let (leaves, documents): (Vec<_>, Vec<_>) = self
-            .plan
-            .write
-            .iter()
-            .cloned()
-            .partition(|blob| blob.kind == BlobKind::Leaf);
-        let streamed = self.must_stream(&leaves, &origins)?;
+        let is_large =
+            |blob: &OfferedBlob| matches!(origins.get(&blob.digest), Some(Origin::Entry(_)));
+        let (large, kept): (Vec<_>, Vec<_>) = self.plan.write.iter().cloned().partition(is_large);
+        let streamed = self.must_stream(&large, &origins)?;
         let sender = Sender {
             bundle: Arc::clone(&self.opened.bundle),
             session: &self.session,
@@ -117,14 +114,14 @@ impl Complete {
             path: &self.opened.path,
         };
         let mut outcomes = if streamed {
-            stream::send(&sender, leaves).await?
+            stream::send(&sender, large).await?
         } else {
-            random::send(&sender, leaves).await?
+            random::send(&sender, large).await?
         };
         // Each document after its children: the plan lists them in that order.
-        for document in documents {
-            let outcome = sender.send_one(&document).await;
-            outcomes.push((document, outcome));
+        for blob in kept {
+            let sent = context.unless_cancelled(sender.send_one(&blob)).await?;
+            outcomes.push((blob, sent));
         }
         for blob in &self.plan.relabel {
             self.session.relabel(blob).await?;
@@ -132,13 +129,25 @@ impl Complete {
         self.settle(outcomes)
     }
 
+    /// Makes sure that what was there stays there. Between the plan and this moment it may have
+    /// been collected: what is under the lease now and still there is safe, the rest is written.
+    async fn secure(&mut self, context: &Context) -> Result<(), Failure> {
+        if !self.plan.present.is_empty() {
+            self.session.protect(&self.plan.roots).await?;
+            let gone = self.plan.gone(&context.store.view().await?);
+            self.plan.write_again(&gone, &self.opened.offer);
+        }
+        self.bytes_skipped = self.plan.spared();
+        Ok(())
+    }
+
     /// Whether the blobs can only be had by decompressing the whole bundle.
     fn must_stream(
         &self,
-        leaves: &[OfferedBlob],
+        blobs: &[OfferedBlob],
         origins: &HashMap<Digest, Origin>,
     ) -> Result<bool, Failure> {
-        let entry = leaves.iter().find_map(|b| match origins.get(&b.digest) {
+        let entry = blobs.iter().find_map(|b| match origins.get(&b.digest) {
             Some(Origin::Entry(entry)) => Some(*entry),
             _ => None,
         });

@@ -52,8 +52,8 @@ pub struct BundlePlan {
     pub holding: usize,
     /// Blobs that the store lacks, children before parents.
     pub write: Vec<OfferedBlob>,
-    /// Bytes of blobs that are needed and there.
-    pub present: u64,
+    /// Blobs that are needed and there.
+    pub present: Vec<OfferedBlob>,
     /// Documents that are there but don't keep their children alive.
     pub relabel: Vec<OfferedBlob>,
     /// Blobs that are there and from which all other needed ones that are there can be reached.
@@ -66,6 +66,27 @@ impl BundlePlan {
     /// Bytes that have to be sent.
     pub fn missing(&self) -> u64 {
         self.write.iter().map(|blob| blob.size).sum()
+    }
+
+    /// Bytes that are needed and there.
+    pub fn spared(&self) -> u64 {
+        self.present.iter().map(|blob| blob.size).sum()
+    }
+
+    /// Blobs that were there when the plan was made, and are no longer.
+    pub fn gone(&self, view: &View) -> HashSet<Digest> {
+        let gone = |blob: &&OfferedBlob| !view.has(&blob.digest, blob.size);
+        let gone = self.present.iter().filter(gone);
+        gone.map(|blob| blob.digest.clone()).collect()
+    }
+
+    /// Plans to write blobs that were thought to be there, each still after its children.
+    pub fn write_again(&mut self, gone: &HashSet<Digest>, offer: &Offer) {
+        let written: HashSet<Digest> = self.write.iter().map(|b| b.digest.clone()).collect();
+        let wanted = |b: &&OfferedBlob| written.contains(&b.digest) || gone.contains(&b.digest);
+        self.write = offer.blobs().filter(wanted).cloned().collect();
+        self.present.retain(|blob| !gone.contains(&blob.digest));
+        self.relabel.retain(|blob| !gone.contains(&blob.digest));
     }
 }
 
@@ -364,7 +385,7 @@ impl<'a> Planner<'a> {
         let mut bundle = BundlePlan {
             holding,
             write: Vec::new(),
-            present: 0,
+            present: Vec::new(),
             relabel: Vec::new(),
             roots: Vec::new(),
             steps: Vec::new(),
@@ -408,7 +429,7 @@ impl<'a> Planner<'a> {
                 bundle.write.push(blob.clone());
                 continue;
             }
-            bundle.present += blob.size;
+            bundle.present.push(blob.clone());
             if !self.keeps_children(blob) {
                 bundle.relabel.push(blob.clone());
             }

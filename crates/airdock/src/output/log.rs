@@ -1,4 +1,7 @@
 //! Events as log lines: one each, to follow and to grep.
+//!
+//! The text is a field, `msg`, rather than tracing's own `message`: that is the key which k0s and
+//! containerd write, and which people grep for.
 
 use std::path::Path;
 
@@ -24,8 +27,9 @@ pub(super) fn write(event: &Event) {
         | Event::UnseenByCri { .. } => write_store(event),
         Event::LedgerFailed { reason } => {
             warn!(
+                msg = "cannot remember what was done",
                 component = "ledger",
-                reason, "cannot remember what was done"
+                reason
             );
         }
         Event::BundlesDisagree { .. } | Event::ForeignName { .. } => write_conflict(event),
@@ -50,13 +54,15 @@ fn write_watch(event: &Event) {
         Event::Watching { directory, polled } => {
             let directory = shown(directory);
             let how = if *polled { "polling" } else { "events" };
-            info!(component = "watch", how, "started to watch {directory}");
+            info!(msg = %format_args!("started to watch {directory}"), component = "watch", how);
         }
         Event::SourceMissing { directory, reason } => {
             let directory = shown(directory);
             warn!(
+                msg = "cannot list the directory; what it gave stays",
                 component = "watch",
-                directory, reason, "cannot list the directory; what it gave stays"
+                directory,
+                reason
             );
         }
         Event::DirectoryChanged {
@@ -66,19 +72,24 @@ fn write_watch(event: &Event) {
         } => {
             let directory = shown(directory);
             info!(
+                msg = "bundle directory changed, reconciling",
                 component = "watch",
-                directory, changed, gone, "bundle directory changed, reconciling"
+                directory,
+                changed,
+                gone
             );
         }
         Event::EventsLost => warn!(
-            component = "watch",
-            "the kernel dropped events; listing the directories again"
+            msg = "the kernel dropped events; listing the directories again",
+            component = "watch"
         ),
         Event::Departed { bundle, grace } => {
             let (bundle, seconds) = (shown(bundle), grace.as_secs());
             info!(
+                msg = "bundle gone; holding its images for a while",
                 component = "watch",
-                bundle, seconds, "bundle gone; holding its images for a while"
+                bundle,
+                seconds
             );
         }
         _ => {}
@@ -95,8 +106,12 @@ fn write_import(event: &Event) {
         } => {
             let bundle = shown(bundle);
             info!(
+                msg = "importing",
                 component = "import",
-                bundle, images, missing, present, "importing"
+                bundle,
+                images,
+                missing,
+                present
             );
         }
         Event::ImageImported {
@@ -107,10 +122,7 @@ fn write_import(event: &Event) {
         } => {
             let (name, bundle, digest) = (escaped(name), shown(bundle), digest.to_string());
             let moved_from = moved_from.as_ref().map(ToString::to_string);
-            info!(
-                component = "import",
-                digest, bundle, moved_from, "imported image {name}"
-            );
+            info!(msg = %format_args!("imported image {name}"), component = "import", digest, bundle, moved_from);
         }
         Event::ImageRefused {
             image,
@@ -118,14 +130,21 @@ fn write_import(event: &Event) {
             bundle,
         } => {
             let bundle = shown(bundle);
-            warn!(component = "import", image, bundle, reason, "refused image");
+            warn!(
+                msg = "refused image",
+                component = "import",
+                image,
+                bundle,
+                reason
+            );
         }
         Event::Loaded { bundle, totals } => write_loaded(bundle, totals),
         Event::Unchanged { bundle } => {
             let bundle = shown(bundle);
             info!(
+                msg = "the store has all of this bundle",
                 component = "import",
-                bundle, "the store has all of this bundle"
+                bundle
             );
         }
         Event::Judged {
@@ -141,19 +160,19 @@ fn write_import(event: &Event) {
         } => {
             let (bundle, retry) = (shown(bundle), retry.as_secs_f32());
             warn!(
+                msg = "failed; will be tried again",
                 component = "import",
                 bundle,
                 reason,
-                retry_seconds = retry,
-                "failed; will be tried again"
+                retry_seconds = retry
             );
         }
         Event::Progress { bundle, bytes } => {
             debug!(
+                msg = "blob written",
                 component = "import",
                 bundle = shown(bundle),
-                bytes,
-                "blob written"
+                bytes
             );
         }
         _ => {}
@@ -162,13 +181,13 @@ fn write_import(event: &Event) {
 
 fn write_loaded(bundle: &Path, totals: &Totals) {
     info!(
+        msg = "bundle loaded",
         component = "import",
         bundle = shown(bundle),
         images = totals.images,
         bytes_sent = totals.bytes_sent,
         bytes_skipped = totals.bytes_skipped,
-        seconds = (totals.elapsed.as_secs_f64() * 1000.0).round() / 1000.0,
-        "bundle loaded"
+        seconds = (totals.elapsed.as_secs_f64() * 1000.0).round() / 1000.0
     );
 }
 
@@ -177,14 +196,21 @@ fn write_judged(bundle: &Path, verdict: Verdict, reason: &str, kept: bool) {
     let kept = kept.then_some("the images of its last good version stay");
     match verdict {
         Verdict::Incomplete => info!(
+            msg = "incomplete; looked at again when it changes",
             component = "import",
-            bundle, reason, kept, "incomplete; looked at again when it changes"
+            bundle,
+            reason,
+            kept
         ),
         verdict => {
             let verdict = verdict.as_str();
             warn!(
+                msg = "refused bundle",
                 component = "import",
-                bundle, verdict, reason, kept, "refused bundle"
+                bundle,
+                verdict,
+                reason,
+                kept
             );
         }
     }
@@ -199,14 +225,16 @@ fn write_store(event: &Event) {
         } => {
             let retry = retry.as_secs_f32();
             warn!(
+                msg = "the store does not answer",
                 component = "store",
                 store,
                 reason,
-                retry_seconds = retry,
-                "the store doesn't answer"
+                retry_seconds = retry
             );
         }
-        Event::StoreReachable { store } => info!(component = "store", store, "the store answers"),
+        Event::StoreReachable { store } => {
+            info!(msg = "the store answers", component = "store", store)
+        }
         Event::Restoring {
             bundle,
             names,
@@ -214,26 +242,29 @@ fn write_store(event: &Event) {
         } => {
             let bundle = shown(bundle);
             warn!(
+                msg = "images were changed by somebody else; putting them right",
                 component = "store",
-                bundle, names, blobs, "images were changed by somebody else; putting them right"
+                bundle,
+                names,
+                blobs
             );
         }
         Event::Lost { bundle, image } => {
             let bundle = shown(bundle);
             warn!(
+                msg = "an image is lost, and its bundle cannot give it back; copy the bundle again",
                 component = "store",
                 bundle,
-                image,
-                "an image is lost, and its bundle can't give it back; copy the bundle again"
+                image
             );
         }
         Event::Released { name, policy } => {
             let name = escaped(name);
-            info!(component = "store", policy, "released image {name}");
+            info!(msg = %format_args!("released image {name}"), component = "store", policy);
         }
         Event::UnseenByCri { name } => {
             let name = escaped(name);
-            warn!(component = "store", "CRI doesn't list image {name}");
+            warn!(msg = %format_args!("CRI does not list image {name}"), component = "store");
         }
         _ => {}
     }
@@ -247,10 +278,7 @@ fn write_conflict(event: &Event) {
             loser,
         } => {
             let (name, winner, loser) = (escaped(name), shown(winner), shown(loser));
-            warn!(
-                component = "plan",
-                winner, loser, "two bundles give image {name}; the one that came last has it"
-            );
+            warn!(msg = %format_args!("two bundles give image {name}; the one that came last has it"), component = "plan", winner, loser);
         }
         Event::ForeignName {
             name,
@@ -262,10 +290,7 @@ fn write_conflict(event: &Event) {
             let (name, bundle) = (escaped(name), shown(bundle));
             let (stored, offered) = (stored.to_string(), offered.to_string());
             let what = if *kept { "kept" } else { "replaced" };
-            warn!(
-                component = "plan",
-                bundle, stored, offered, "image {name} was in the store already: {what}"
-            );
+            warn!(msg = %format_args!("image {name} was in the store already: {what}"), component = "plan", bundle, stored, offered);
         }
         _ => {}
     }

@@ -13,7 +13,7 @@ use crate::support::{AIRDOCK, DEADLINE, ingests, leases, records, store_of, text
 /// How often an import is killed; each time somewhere else on its way.
 const KILLS: u32 = 50;
 
-pub fn tests(suite: Suite) -> Suite {
+pub(crate) fn tests(suite: Suite) -> Suite {
     let options = airdock_testkit::daemon::Options::default();
     let name = "killed_at_any_moment_every_name_is_whole_or_absent";
     Version::ALL.into_iter().fold(suite, |suite, version| {

@@ -8,7 +8,7 @@ use airdock_testkit::{Daemon, Outcome, Suite, corpus};
 
 use crate::support::{digest_of, ingests, leases, load, load_json, records, small};
 
-pub fn tests(suite: Suite) -> Suite {
+pub(crate) fn tests(suite: Suite) -> Suite {
     suite
         .on_each_containerd(
             "the_good_corpus_rows_land_with_their_names",
@@ -133,7 +133,9 @@ fn collected(daemon: &mut Daemon, dir: &Path) -> Outcome {
     assert_eq!(load(daemon, &bundle).code, 0);
     // A name that is removed with `--sync` is followed by a collection before ctr returns.
     let other = dir.join("y.tar");
-    small("y:1", "two").oci().write_tar(&other)?;
+    small("docker.io/library/y:1", "two")
+        .oci()
+        .write_tar(&other)?;
     let other = other.to_string_lossy().into_owned();
     daemon.ctr_text(&["images", "import", "--no-unpack", &other])?;
     daemon.ctr_text(&["images", "rm", "--sync", "docker.io/library/y:1"])?;

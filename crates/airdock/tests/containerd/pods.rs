@@ -9,7 +9,7 @@ use airdock_testkit::{Daemon, Outcome, Suite, Version, examples};
 
 use crate::support::started;
 
-pub fn tests(suite: Suite) -> Suite {
+pub(crate) fn tests(suite: Suite) -> Suite {
     let name = "a_pod_runs_from_a_bundle_by_tag_and_by_digest";
     Version::ALL.into_iter().fold(suite, |suite, version| {
         let options = Options::with_cri(examples::PAUSE);

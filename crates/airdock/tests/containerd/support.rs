@@ -10,26 +10,26 @@ use airdock_testkit::{Daemon, wait};
 use serde_json::Value;
 
 /// Generous: the machine may be busy. Nothing waits for it that goes well.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
-pub const AIRDOCK: &str = env!("CARGO_BIN_EXE_airdock");
+pub(crate) const AIRDOCK: &str = env!("CARGO_BIN_EXE_airdock");
 
-pub fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("a path of these tests is UTF-8")
 }
 
-pub fn store_of(daemon: &Daemon) -> String {
+pub(crate) fn store_of(daemon: &Daemon) -> String {
     format!("containerd:{}", daemon.socket().display())
 }
 
-pub fn load(daemon: &Daemon, bundle: &Path) -> Ended {
+pub(crate) fn load(daemon: &Daemon, bundle: &Path) -> Ended {
     let store = store_of(daemon);
     let args = ["load", text(bundle), "--store", &store];
     let args = [&args[..], &["--platform", "linux/amd64"]].concat();
     run(AIRDOCK, &args).expect("airdock starts")
 }
 
-pub fn load_json(daemon: &Daemon, bundle: &Path) -> (i32, Value) {
+pub(crate) fn load_json(daemon: &Daemon, bundle: &Path) -> (i32, Value) {
     let store = store_of(daemon);
     let args = ["load", text(bundle), "--store", &store, "--output", "json"];
     let ended = run(AIRDOCK, &args).expect("airdock starts");
@@ -39,7 +39,7 @@ pub fn load_json(daemon: &Daemon, bundle: &Path) -> (i32, Value) {
 }
 
 /// Starts the agent on `dir/bundles`.
-pub fn watch(daemon: &Daemon, dir: &Path, more: &[&str]) -> std::io::Result<Running> {
+pub(crate) fn watch(daemon: &Daemon, dir: &Path, more: &[&str]) -> std::io::Result<Running> {
     let bundles = dir.join("bundles");
     std::fs::create_dir_all(&bundles)?;
     let (store, state) = (store_of(daemon), dir.join("state"));
@@ -50,29 +50,29 @@ pub fn watch(daemon: &Daemon, dir: &Path, more: &[&str]) -> std::io::Result<Runn
 }
 
 /// An agent that has looked at its directory and at the store.
-pub fn started(daemon: &Daemon, dir: &Path, more: &[&str]) -> std::io::Result<Running> {
+pub(crate) fn started(daemon: &Daemon, dir: &Path, more: &[&str]) -> std::io::Result<Running> {
     let mut agent = watch(daemon, dir, more)?;
     agent.wait_for_line(&["the store answers"], DEADLINE)?;
     Ok(agent)
 }
 
 /// Writes a bundle beside the directory and renames it into it.
-pub fn put(dir: &Path, file: &str, bundle: &Bundle) -> std::io::Result<()> {
+pub(crate) fn put(dir: &Path, file: &str, bundle: &Bundle) -> std::io::Result<()> {
     let beside = dir.join(format!("beside-{file}"));
     bundle.oci().write_tar(&beside)?;
     std::fs::rename(beside, dir.join("bundles").join(file))
 }
 
-pub fn small(name: &str, seed: &str) -> Bundle {
+pub(crate) fn small(name: &str, seed: &str) -> Bundle {
     Bundle::new().with(&[name], Image::small(seed))
 }
 
-pub fn digest_of(seed: &str) -> String {
+pub(crate) fn digest_of(seed: &str) -> String {
     Target::from(Image::small(seed)).digest()
 }
 
 /// Every record that `ctr` lists: name to digest and labels.
-pub fn records(daemon: &Daemon) -> std::io::Result<BTreeMap<String, (String, String)>> {
+pub(crate) fn records(daemon: &Daemon) -> std::io::Result<BTreeMap<String, (String, String)>> {
     let listed = daemon.ctr_text(&["images", "ls"])?;
     let record = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -92,19 +92,19 @@ pub fn records(daemon: &Daemon) -> std::io::Result<BTreeMap<String, (String, Str
 }
 
 /// Waits until a name points to an image.
-pub fn name_becomes(daemon: &Daemon, name: &str, digest: &str) -> std::io::Result<()> {
+pub(crate) fn name_becomes(daemon: &Daemon, name: &str, digest: &str) -> std::io::Result<()> {
     wait::until(&format!("{name} to be {digest}"), DEADLINE, || {
         let records = records(daemon).ok()?;
         (records.get(name)?.0 == digest).then_some(())
     })
 }
 
-pub fn leases(daemon: &Daemon) -> std::io::Result<Vec<String>> {
+pub(crate) fn leases(daemon: &Daemon) -> std::io::Result<Vec<String>> {
     let listed = daemon.ctr_text(&["leases", "ls", "-q"])?;
     Ok(listed.lines().map(str::to_owned).collect())
 }
 
-pub fn ingests(daemon: &Daemon) -> std::io::Result<Vec<String>> {
+pub(crate) fn ingests(daemon: &Daemon) -> std::io::Result<Vec<String>> {
     let listed = daemon.ctr_text(&["content", "active"])?;
     Ok(listed.lines().skip(1).map(str::to_owned).collect())
 }

@@ -7,7 +7,7 @@ use airdock_testkit::{Outcome, Suite, corpus};
 
 use crate::support::{AIRDOCK, airdock, airdock_json, digest_of, names_in, small, store_of, text};
 
-pub fn tests(suite: Suite) -> Suite {
+pub(crate) fn tests(suite: Suite) -> Suite {
     suite
         .test(
             "every_corpus_row_gets_its_verdict_and_names",

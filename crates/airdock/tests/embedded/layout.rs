@@ -8,7 +8,7 @@ use airdock_testkit::{Need, Outcome, Suite};
 
 use crate::support::{airdock, digest_of, small, store_of, text};
 
-pub fn tests(suite: Suite) -> Suite {
+pub(crate) fn tests(suite: Suite) -> Suite {
     suite
         .test("skopeo_reads_the_store", &[Need::Program("skopeo")], skopeo)
         .test("umoci_lists_the_store", &[Need::Program("umoci")], umoci)

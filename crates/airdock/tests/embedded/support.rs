@@ -9,43 +9,43 @@ use airdock_testkit::process::{Ended, Running, run};
 use serde_json::Value;
 
 /// Generous: the machine may be busy. Nothing waits for it that goes well.
-pub const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
-pub const AIRDOCK: &str = env!("CARGO_BIN_EXE_airdock");
+pub(crate) const AIRDOCK: &str = env!("CARGO_BIN_EXE_airdock");
 
 /// Runs the program to its end.
-pub fn airdock(args: &[&str]) -> Ended {
+pub(crate) fn airdock(args: &[&str]) -> Ended {
     run(AIRDOCK, args).expect("airdock starts")
 }
 
 /// Runs it, and reads the JSON that it prints.
-pub fn airdock_json(args: &[&str]) -> (i32, Value) {
+pub(crate) fn airdock_json(args: &[&str]) -> (i32, Value) {
     let ended = airdock(&[args, &["--output", "json"]].concat());
     let document = serde_json::from_str(&ended.stdout);
     let document = document.unwrap_or_else(|e| panic!("{e}: {} {}", ended.stdout, ended.stderr));
     (ended.code, document)
 }
 
-pub fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("a path of these tests is UTF-8")
 }
 
-pub fn store_of(dir: &Path) -> String {
+pub(crate) fn store_of(dir: &Path) -> String {
     format!("oci:{}", text(&dir.join("store")))
 }
 
 /// A small image of its own, whose content follows from `seed`.
-pub fn small(name: &str, seed: &str) -> Bundle {
+pub(crate) fn small(name: &str, seed: &str) -> Bundle {
     Bundle::new().with(&[name], Image::small(seed))
 }
 
 /// The digests of a bundle's targets, as the fixture writer computed them.
-pub fn digest_of(seed: &str) -> String {
+pub(crate) fn digest_of(seed: &str) -> String {
     airdock_testkit::fixture::Target::from(Image::small(seed)).digest()
 }
 
 /// Names in the store's index, read without the product's code, and what they point to.
-pub fn names_in(store: &Path) -> BTreeMap<String, String> {
+pub(crate) fn names_in(store: &Path) -> BTreeMap<String, String> {
     let Ok(bytes) = std::fs::read(store.join("index.json")) else {
         return BTreeMap::new();
     };
@@ -59,7 +59,7 @@ pub fn names_in(store: &Path) -> BTreeMap<String, String> {
 }
 
 /// Starts the agent on `dir/bundles` with a store in `dir/store`.
-pub fn watch(dir: &Path, more: &[&str]) -> Running {
+pub(crate) fn watch(dir: &Path, more: &[&str]) -> Running {
     let (store, state, bundles) = (store_of(dir), dir.join("state"), dir.join("bundles"));
     let mut args = vec!["watch", text(&bundles), "--store", &store];
     args.extend(["--state-dir", text(&state)]);

@@ -11,7 +11,7 @@ use crate::support::{DEADLINE, airdock, digest_of, names_in, small, store_of, te
 
 const X: &str = "docker.io/library/x:1";
 
-pub fn tests(suite: Suite) -> Suite {
+pub(crate) fn tests(suite: Suite) -> Suite {
     suite
         .test(
             "a_bundle_that_is_renamed_into_place_is_imported",

@@ -142,7 +142,7 @@ fn a_new_version_sends_what_changed_and_moves_the_name() {
     let plan = plan(&[holding("/a", 2, &new)], &view, RULES);
     let bundle = &plan.bundles[0];
     assert_eq!(bundle.missing(), 20);
-    assert_eq!(bundle.present, 10);
+    assert_eq!(bundle.spared(), 10);
     let tag = bundle.steps.last().unwrap();
     let from = digest("a manifest");
     assert_eq!(tag.action, Action::Move { from });
@@ -257,6 +257,26 @@ fn a_blob_that_is_gone_is_brought_again_alone() {
     let written: Vec<_> = plan.bundles[0].write.iter().map(|b| &b.digest).collect();
     assert_eq!(written, [&digest("a layer")]);
     assert!(plan.bundles[0].steps.is_empty());
+}
+
+#[test]
+fn what_goes_between_plan_and_lease_is_written_after_all_children_first() {
+    let (old, new) = (
+        offer(vec![image("x:1", "a")]),
+        offer(vec![image("y:1", "a")]),
+    );
+    let view = settled(&[holding("/a", 1, &old)]);
+    let mut plan = plan(&[holding("/b", 2, &new)], &view, RULES);
+    let bundle = &mut plan.bundles[0];
+    assert!(bundle.write.is_empty() && !bundle.roots.is_empty());
+    let mut later = view.clone();
+    later.content.remove(&digest("a manifest"));
+    later.content.remove(&digest("a layer"));
+    let gone = bundle.gone(&later);
+    bundle.write_again(&gone, &new);
+    let written: Vec<_> = bundle.write.iter().map(|b| b.digest.clone()).collect();
+    assert_eq!(written, [digest("a layer"), digest("a manifest")]);
+    assert_eq!(bundle.spared(), 10);
 }
 
 #[test]
