@@ -13,6 +13,8 @@ pub mod needs;
 #[cfg(feature = "pods")]
 pub mod pods;
 pub mod process;
+#[cfg(feature = "proxy")]
+pub mod proxy;
 pub mod suite;
 pub mod wait;
 

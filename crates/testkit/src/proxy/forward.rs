@@ -1,0 +1,211 @@
+//! The way of one connection, one call, one message.
+
+use std::future::{pending, poll_fn};
+use std::os::unix::net::UnixListener as StdListener;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use h2::client::{ResponseFuture, SendRequest};
+use h2::server::{self, SendResponse};
+use h2::{RecvStream, SendStream};
+use http::{HeaderMap, HeaderValue, Request, Response, request};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::task::JoinSet;
+
+use super::fault::Kind;
+use super::{Record, lock};
+
+/// What a call may send before it is asked to wait: enough for whole messages.
+const WINDOW: u32 = 4 << 20;
+
+type Broken = Box<dyn std::error::Error + Send + Sync>;
+
+/// What became of a call; the connection goes on, or not.
+#[derive(PartialEq, Eq)]
+enum End {
+    Call,
+    Connection,
+}
+
+pub(super) async fn serve(
+    listener: StdListener,
+    upstream: PathBuf,
+    record: Arc<Mutex<Record>>,
+) -> Result<(), Broken> {
+    let listener = UnixListener::from_std(listener)?;
+    let mut connections = JoinSet::new();
+    loop {
+        let (stream, _) = listener.accept().await?;
+        connections.spawn(connection(stream, upstream.clone(), Arc::clone(&record)));
+    }
+}
+
+/// A client's connection with one of its own to the daemon, so that both break together.
+async fn connection(
+    client: UnixStream,
+    upstream: PathBuf,
+    record: Arc<Mutex<Record>>,
+) -> Result<(), Broken> {
+    let (daemon, driver) = h2::client::Builder::new()
+        .initial_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
+        .handshake(UnixStream::connect(upstream).await?)
+        .await?;
+    let mut client = server::Builder::new()
+        .initial_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
+        .handshake(client)
+        .await?;
+    let mut calls = JoinSet::new();
+    tokio::pin!(driver);
+    loop {
+        tokio::select! {
+            ended = &mut driver => return Ok(ended?),
+            Some(end) = calls.join_next() => if end? == End::Connection {
+                return Ok(());
+            },
+            accepted = client.accept() => match accepted {
+                Some(accepted) => {
+                    let (request, respond) = accepted?;
+                    calls.spawn(call(request, respond, daemon.clone(), Arc::clone(&record)));
+                }
+                None => return Ok(()),
+            },
+        }
+    }
+}
+
+/// Passes a call on, up to where it is to be spoilt.
+async fn call(
+    request: Request<RecvStream>,
+    respond: SendResponse<Bytes>,
+    daemon: SendRequest<Bytes>,
+    record: Arc<Mutex<Record>>,
+) -> End {
+    let (number, fault) = lock(&record).begin(request.uri().path());
+    let mut down = Down {
+        respond,
+        stream: None,
+    };
+    let (head, mut body) = request.into_parts();
+    if let Some(kind) = fault {
+        return strike(kind, &mut down).await;
+    }
+    let Ok((response, mut up)) = open(daemon, head, body.is_end_stream()).await else {
+        return End::Call;
+    };
+    let note = |bytes| lock(&record).sent(number, bytes);
+    let fault = tokio::select! {
+        passed = pass_up(&mut body, &mut up, note) => passed.ok(),
+        _ = pass_down(response, &mut down) => None,
+    };
+    match fault {
+        Some(kind) => strike(kind, &mut down).await,
+        // Over; or it broke, and the client sees its stream end.
+        None => End::Call,
+    }
+}
+
+async fn open(
+    daemon: SendRequest<Bytes>,
+    head: request::Parts,
+    is_whole: bool,
+) -> Result<(ResponseFuture, SendStream<Bytes>), h2::Error> {
+    let mut daemon = daemon.ready().await?;
+    daemon.send_request(Request::from_parts(head, ()), is_whole)
+}
+
+async fn strike(kind: Kind, down: &mut Down) -> End {
+    match kind {
+        Kind::Cut => End::Connection,
+        Kind::Hang => pending().await,
+        Kind::Status(code, message) => {
+            // Fails where the client has gone, who then needs no answer.
+            let _ = down.end(code, &message);
+            End::Call
+        }
+    }
+}
+
+/// Our side of the way to the client.
+struct Down {
+    respond: SendResponse<Bytes>,
+    /// Once the answer has begun.
+    stream: Option<SendStream<Bytes>>,
+}
+
+impl Down {
+    /// Ends the call as a server does: in trailers, or in headers where nothing came before.
+    fn end(&mut self, code: u8, message: &str) -> Result<(), Broken> {
+        let mut status = HeaderMap::new();
+        status.insert("grpc-status", HeaderValue::from(u16::from(code)));
+        status.insert("grpc-message", HeaderValue::from_str(message)?);
+        if let Some(stream) = &mut self.stream {
+            return Ok(stream.send_trailers(status)?);
+        }
+        let mut response = Response::new(());
+        *response.headers_mut() = status;
+        let grpc = HeaderValue::from_static("application/grpc");
+        response.headers_mut().insert("content-type", grpc);
+        self.respond.send_response(response, true)?;
+        Ok(())
+    }
+}
+
+/// The client's side of a call, up to a fault. Without one it has no end: the answer has.
+async fn pass_up(
+    body: &mut RecvStream,
+    up: &mut SendStream<Bytes>,
+    note: impl FnMut(u64) -> Option<Kind>,
+) -> Result<Kind, Broken> {
+    match pass(body, up, note).await? {
+        Some(kind) => Ok(kind),
+        None => pending().await,
+    }
+}
+
+async fn pass_down(response: ResponseFuture, down: &mut Down) -> Result<(), Broken> {
+    let (head, mut body) = response.await?.into_parts();
+    let response = Response::from_parts(head, ());
+    let is_whole = body.is_end_stream();
+    let stream = down.respond.send_response(response, is_whole)?;
+    let stream = down.stream.insert(stream);
+    if !is_whole {
+        pass(&mut body, stream, |_| None).await?;
+    }
+    Ok(())
+}
+
+/// Passes everything on, then trailers, unless `note` finds a fault at some piece.
+async fn pass(
+    from: &mut RecvStream,
+    to: &mut SendStream<Bytes>,
+    mut note: impl FnMut(u64) -> Option<Kind>,
+) -> Result<Option<Kind>, Broken> {
+    while let Some(piece) = from.data().await {
+        let piece = piece?;
+        let bytes = piece.len();
+        send(to, piece).await?;
+        from.flow_control().release_capacity(bytes)?;
+        if let Some(kind) = note(bytes as u64) {
+            return Ok(Some(kind));
+        }
+    }
+    match from.trailers().await? {
+        Some(trailers) => to.send_trailers(trailers)?,
+        None => to.send_data(Bytes::new(), true)?,
+    }
+    Ok(None)
+}
+
+/// Sends all of `data`, as fast as the other side takes it.
+async fn send(to: &mut SendStream<Bytes>, mut data: Bytes) -> Result<(), Broken> {
+    while !data.is_empty() {
+        to.reserve_capacity(data.len());
+        let room = poll_fn(|context| to.poll_capacity(context)).await;
+        let room = room.ok_or("the stream has ended")??;
+        to.send_data(data.split_to(room.min(data.len())), false)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! The proxy passes everything through but what it was told to spoil.
+
+use std::path::Path;
+use std::process::{Command, ExitCode, Output};
+
+use airdock_testkit::daemon::Options;
+use airdock_testkit::fixture::{Bundle, Image, Layer};
+use airdock_testkit::proxy::{Call, Fault, Proxy};
+use airdock_testkit::{Daemon, Need, Outcome, Suite, Version};
+
+const CTR: &[Need] = &[Need::Program("ctr")];
+
+/// Bytes of the one layer: more than any window.
+const SIZE: usize = 9_000_000;
+
+fn main() -> ExitCode {
+    let suite = Suite::new();
+    let suite = add(suite, "an_import_passes_through", passes);
+    let suite = add(suite, "one_call_gets_another_status", status);
+    let suite = add(suite, "one_call_breaks_after_some_bytes", cut);
+    let suite = add(suite, "one_call_hangs", hang);
+    suite.run()
+}
+
+fn add(suite: Suite, name: &str, test: fn(&mut Daemon, &Path) -> Outcome) -> Suite {
+    suite.on_containerd(Version::V1_6, Options::default(), name, CTR, test)
+}
+
+fn ctr(proxy: &Proxy, args: &[&str]) -> std::io::Result<Output> {
+    let mut ctr = Command::new("ctr");
+    ctr.arg("--address").arg(proxy.socket());
+    ctr.args(["--namespace", "k8s.io"]).args(args).output()
+}
+
+fn import(proxy: &Proxy, dir: &Path) -> std::io::Result<Output> {
+    let path = dir.join("t.tar");
+    let image = Image::new().layer(Layer::noise(1, SIZE));
+    Bundle::new()
+        .with(&["example.com/airdock/t:1"], image)
+        .oci()
+        .write_tar(&path)?;
+    ctr(
+        proxy,
+        &["images", "import", "--no-unpack", &path.to_string_lossy()],
+    )
+}
+
+fn passes(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let proxy = Proxy::before(&daemon.socket())?;
+    assert!(import(&proxy, dir)?.status.success());
+    assert!(daemon.ctr_text(&["images", "ls"])?.contains("airdock/t:1"));
+    let sent = proxy.sent("Content/Write");
+    assert!(sent > SIZE as u64 && sent < SIZE as u64 * 2, "{sent}");
+    let created = |call: &Call| call.path.ends_with("Images/Create");
+    assert_eq!(proxy.calls().iter().filter(|call| created(call)).count(), 1);
+    Ok(())
+}
+
+fn status(daemon: &mut Daemon, _dir: &Path) -> Outcome {
+    let proxy = Proxy::before(&daemon.socket())?;
+    let full = Fault::status("Images/List", 2, "no space left on device");
+    proxy.spoil(full.nth(2));
+    assert!(ctr(&proxy, &["images", "ls"])?.status.success());
+    let out = ctr(&proxy, &["images", "ls"])?;
+    assert!(String::from_utf8_lossy(&out.stderr).contains("no space left on device"));
+    assert!(ctr(&proxy, &["images", "ls"])?.status.success());
+    Ok(())
+}
+
+fn cut(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let proxy = Proxy::before(&daemon.socket())?;
+    proxy.spoil(Fault::cut("Content/Write").after(1_000_000));
+    assert!(!import(&proxy, dir)?.status.success());
+    let left = daemon.ctr_text(&["content", "active"])?;
+    assert!(left.lines().count() > 1, "{left}");
+    assert!(import(&proxy, dir)?.status.success());
+    Ok(())
+}
+
+fn hang(daemon: &mut Daemon, _dir: &Path) -> Outcome {
+    let proxy = Proxy::before(&daemon.socket())?;
+    proxy.spoil(Fault::hang("Images/List"));
+    let out = ctr(&proxy, &["--timeout", "200ms", "images", "ls"])?;
+    assert!(String::from_utf8_lossy(&out.stderr).contains("deadline"));
+    proxy.spoil(Fault::hang("Images/List"));
+    proxy.heal();
+    assert!(ctr(&proxy, &["images", "ls"])?.status.success());
+    Ok(())
+}
