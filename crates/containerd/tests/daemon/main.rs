@@ -12,6 +12,7 @@ mod connection;
 mod content;
 mod cri;
 mod events;
+mod faults;
 mod images;
 mod leases;
 mod plugins;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         plugins::tests,
         cri::tests,
         unpack::tests,
+        faults::tests,
     ];
     let suite = parts.iter().fold(Suite::new(), |suite, tests| tests(suite));
     suite.run()
