@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::event::Event;
 use super::failure::Failure;
+use super::first::First;
 use crate::output::Reporter;
 use crate::store::Store;
 
@@ -19,6 +20,8 @@ pub struct Context {
     pub platform: Matcher,
     /// Bytes that must stay free.
     pub reserve: u64,
+    /// Names that are published before others.
+    pub first: First,
     /// Who hears what happens.
     pub reporter: Reporter,
     /// Set when the program is being stopped.

@@ -171,6 +171,21 @@ pub enum Event {
         /// Which.
         store: String,
     },
+    /// The machine went down under a running agent: what was imported shortly before is read back.
+    VerifyingAfterCrash {
+        /// How many blobs.
+        blobs: usize,
+    },
+    /// A blob in the store isn't what its digest says; it was thrown away, to be brought again.
+    DamagedInStore {
+        /// Its digest.
+        digest: Digest,
+    },
+    /// Neither the store nor any bundle has the image that CRI starts every pod with.
+    SandboxMissing {
+        /// Its name, as CRI is configured.
+        name: String,
+    },
     /// CRI doesn't list an image that is in the store.
     UnseenByCri {
         /// The name.

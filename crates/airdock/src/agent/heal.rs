@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use airdock_bundle::name::Name;
 use tokio::time::Instant;
 
 use super::bring::OwnedHolding;
@@ -87,12 +88,14 @@ impl Agent {
     }
 
     /// Takes in what the store holds.
-    pub(super) fn viewed(&mut self, view: Result<View, StoreError>, now: Instant) {
+    pub(super) fn viewed(&mut self, looked: Result<Looked, StoreError>, now: Instant) {
         self.healing.running = false;
-        match view {
-            Ok(view) => {
+        match looked {
+            Ok(Looked { view, sandbox }) => {
                 self.reachable(now);
                 self.reconcile(&view, now);
+                self.check_sandbox(sandbox, &view);
+                self.start_verifying();
             }
             Err(error) => self.unreachable(&error, now),
         }
@@ -194,6 +197,27 @@ impl Agent {
         names_only.collect()
     }
 
+    /// Without its sandbox image a node starts no pod at all, and the message that kubelet gives
+    /// for it is hard to read: k0s#5753, k0s#6360.
+    fn check_sandbox(&mut self, sandbox: Option<String>, view: &View) {
+        let Some(image) = sandbox.and_then(|name| Name::parse(&name).ok()) else {
+            return;
+        };
+        let name = image.to_string();
+        let offers = self.bundles.values().flat_map(|bundle| &bundle.entry.held);
+        let mut offered = offers.flat_map(|held| &held.offer.images);
+        let pending = self.bundles.values().any(|bundle| !bundle.is_at_rest());
+        let known = view.records.contains_key(&name)
+            || offered.any(|offered| offered.names.contains(&image));
+        if known {
+            self.sandbox.told = None;
+        } else if !pending && self.sandbox.told.as_ref() != Some(&name) {
+            self.context
+                .report(&Event::SandboxMissing { name: name.clone() });
+            self.sandbox.told = Some(name);
+        }
+    }
+
     fn report_lost(&self, owned: &[OwnedHolding], holding: usize, image: usize) {
         let Some(holding) = owned.get(holding) else {
             return;
@@ -215,11 +239,29 @@ impl Agent {
     }
 }
 
-async fn look(store: Store, tidy: bool) -> Result<View, StoreError> {
+/// A look at the store.
+#[derive(Debug)]
+pub struct Looked {
+    /// What it holds.
+    pub view: View,
+    /// The image that CRI starts every pod with, where there is a CRI.
+    pub sandbox: Option<String>,
+}
+
+async fn look(store: Store, tidy: bool) -> Result<Looked, StoreError> {
     if tidy {
         store.tidy().await?;
     }
-    store.view().await
+    Ok(Looked {
+        sandbox: store.sandbox_image().await,
+        view: store.view().await?,
+    })
+}
+
+/// Whether it was told that nothing has the sandbox image.
+#[derive(Debug, Default)]
+pub(super) struct Sandbox {
+    told: Option<String>,
 }
 
 /// Names of a bundle whose blobs are all there.

@@ -13,6 +13,7 @@ pub mod bring;
 pub mod context;
 pub mod event;
 pub mod failure;
+pub mod first;
 mod heal;
 pub mod import;
 pub mod ledger;
@@ -27,6 +28,7 @@ mod run;
 pub mod scan;
 pub mod settle;
 pub mod tracked;
+mod unclean;
 pub mod watch;
 pub mod work;
 

@@ -5,14 +5,19 @@ use std::sync::Arc;
 
 use airdock_bundle::Verdict;
 use airdock_bundle::archive::{Archive, ArchiveError};
+use airdock_bundle::image::{Image, ImageError};
 use airdock_bundle::name::Name;
 use airdock_bundle::open::Bundle;
 use airdock_bundle::platform::Matcher;
+use jiff::{SignedDuration, Timestamp};
 
 use super::failure::Failure;
 use super::offer::Offer;
 use super::scan::Fingerprint;
 use super::settle::Settled;
+
+/// How long after its last change a layout directory may still be on its way.
+const YOUNG: SignedDuration = SignedDuration::from_secs(300);
 
 /// A bundle whose images are known.
 #[derive(Clone, Debug)]
@@ -57,6 +62,12 @@ fn open_now(settled: Settled, platform: &Matcher, name: Option<Name>) -> Result<
     if let Some(name) = name {
         bundle.give_name(name);
     }
+    if may_still_arrive(&bundle, &fingerprint) {
+        return Err(Failure::Verdict {
+            verdict: Verdict::Incomplete,
+            reason: bundle.reason().unwrap_or_default(),
+        });
+    }
     if !matches!(bundle.verdict(), Verdict::Ok | Verdict::Partial) {
         let reason = bundle.reason().unwrap_or_default();
         let verdict = bundle.verdict();
@@ -68,6 +79,14 @@ fn open_now(settled: Settled, platform: &Matcher, name: Option<Name>) -> Result<
         offer: Arc::new(Offer::of(&bundle)),
         bundle: Arc::new(bundle),
     })
+}
+
+/// Whether something that a young layout directory lacks may be on its way: a copy of a directory
+/// is not over when its index is there, and nothing says when it is. An archive says it itself.
+fn may_still_arrive(bundle: &Bundle, fingerprint: &Fingerprint) -> bool {
+    let lacks = |image: &Image| image.outcome.as_ref().is_err_and(ImageError::is_absence);
+    let age = Timestamp::now().duration_since(fingerprint.changed);
+    bundle.archive().is_directory() && age < YOUNG && bundle.images().iter().any(lacks)
 }
 
 fn judged(verdict: Option<Verdict>, error: &dyn std::error::Error) -> Failure {

@@ -9,11 +9,17 @@ use airdock_bundle::digest::Digest;
 use super::context::Context;
 use super::event::Event;
 use super::failure::Failure;
+use super::first::First;
 use super::import::Complete;
 use super::offer::{Offer, OfferedImage};
 use super::open::Opened;
-use super::plan::{Action, BundlePlan, Step};
+use super::plan::{Action, Step};
 use crate::store::view::View;
+
+/// CRI follows the store's events one at a time: a bundle of many images takes it a moment.
+const CRI_DELAY: Duration = Duration::from_secs(5);
+/// How often it is asked meanwhile.
+const CRI_POLL: Duration = Duration::from_millis(20);
 
 /// A bundle whose names the store has shown after they were written.
 #[derive(Debug)]
@@ -69,6 +75,7 @@ pub async fn publish(complete: Complete, context: &Context) -> Result<Published,
     match named(&complete, context).await {
         Ok(published) => {
             complete.session.finish().await?;
+            seen_by_cri(&published, context).await;
             Ok(published)
         }
         Err(failure) => {
@@ -90,7 +97,7 @@ async fn named(complete: &Complete, context: &Context) -> Result<Published, Fail
             reason: reasons(&refused).unwrap_or_default(),
         });
     }
-    let steps = sound_steps(&complete.plan, opened, &complete.damaged);
+    let steps = sound_steps(complete, &context.first);
     context
         .unless_cancelled(complete.session.publish(&steps))
         .await??;
@@ -104,6 +111,28 @@ async fn named(complete: &Complete, context: &Context) -> Result<Published, Fail
         bytes_sent: complete.bytes_sent,
         bytes_skipped: complete.bytes_skipped,
     })
+}
+
+/// Asks CRI for what kubelet will ask it for. It follows the store with a little delay; what it
+/// doesn't list in time is told, not undone: the image is there.
+async fn seen_by_cri(published: &Published, context: &Context) {
+    let deadline = tokio::time::Instant::now() + CRI_DELAY;
+    for image in &published.offer.images {
+        let Some(name) = image.names.first().map(ToString::to_string) else {
+            continue;
+        };
+        loop {
+            match context.store.seen_by_cri(&name).await {
+                None => return,
+                Some(true) => break,
+                Some(false) if tokio::time::Instant::now() >= deadline => {
+                    context.report(&Event::UnseenByCri { name });
+                    break;
+                }
+                Some(false) => tokio::time::sleep(CRI_POLL).await,
+            }
+        }
+    }
 }
 
 /// Takes the images out that need a damaged blob, and says of each image that stays out why.
@@ -150,12 +179,20 @@ fn refused_by_structure(opened: &Opened) -> Vec<Refused> {
     refused.collect()
 }
 
-fn sound_steps(plan: &BundlePlan, opened: &Opened, damaged: &HashSet<Digest>) -> Vec<Step> {
-    let is_sound = |step: &&Step| {
-        let image = opened.offer.images.get(step.image);
-        image.is_some_and(|image| damaged_blob(image, damaged).is_none())
-    };
-    plan.steps.iter().filter(is_sound).cloned().collect()
+/// The names of whole images, those that others wait for first.
+fn sound_steps(complete: &Complete, first: &First) -> Vec<Step> {
+    let image = |step: &Step| complete.opened.offer.images.get(step.image);
+    let damaged = |image| damaged_blob(image, &complete.damaged).is_some();
+    let is_sound = |step: &&Step| image(step).is_some_and(|image| !damaged(image));
+    let mut steps: Vec<Step> = complete
+        .plan
+        .steps
+        .iter()
+        .filter(is_sound)
+        .cloned()
+        .collect();
+    steps.sort_by_key(|step| !image(step).is_some_and(|image| first.has(image)));
+    steps
 }
 
 /// What we report is what the store says after the fact.

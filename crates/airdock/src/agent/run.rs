@@ -13,9 +13,11 @@ use tokio::time::{Instant, sleep_until};
 use super::context::Context;
 use super::event::Event;
 use super::heal::Healing;
+use super::heal::Sandbox;
 use super::ledger::{Ledger, LedgerError};
 use super::release::Departures;
 use super::tracked::{State, Tracked};
+use super::unclean::Boot;
 use super::watch::{Hint, Watcher};
 use super::work::Done;
 use crate::config::WatchSettings;
@@ -61,6 +63,9 @@ pub struct Agent {
     pub(super) store: StoreState,
     pub(super) healing: Healing,
     pub(super) departures: Departures,
+    pub(super) boot: Boot,
+    /// The image that CRI starts every pod with, once it was asked; told when nothing has it.
+    pub(super) sandbox: Sandbox,
     /// When the sources are listed next.
     pub(super) scan_at: Instant,
     /// Sources whose state was reported as missing.
@@ -74,8 +79,11 @@ impl Agent {
     /// Takes the state directory and starts to watch.
     pub fn new(settings: WatchSettings, context: Context, mode: Mode) -> Result<Self, LedgerError> {
         let directories = settings.sources.iter().map(|s| s.directory.clone());
+        let ledger = Ledger::open(&settings.state_directory)?;
         Ok(Self {
-            ledger: Ledger::open(&settings.state_directory)?,
+            ledger,
+            boot: Boot::begin(&settings.state_directory),
+            sandbox: Sandbox::default(),
             watcher: Watcher::start(directories.collect()),
             bundles: BTreeMap::new(),
             tasks: JoinSet::new(),
@@ -154,6 +162,7 @@ impl Agent {
     async fn stop(mut self) -> Exit {
         let finishing = async { while self.tasks.join_next().await.is_some() {} };
         drop(tokio::time::timeout(STOP_TIMEOUT, finishing).await);
+        Boot::end(&self.settings.state_directory);
         self.exit()
     }
 

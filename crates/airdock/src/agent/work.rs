@@ -1,15 +1,18 @@
 //! Which bundle is brought when, and what comes of it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use airdock_bundle::Verdict;
+use airdock_bundle::digest::Digest;
 use tokio::task::JoinError;
 use tokio::time::Instant;
 
 use super::bring::{Brought, OwnedHolding, Standing, bring};
 use super::event::Event;
 use super::failure::Failure;
+use super::heal::Looked;
 use super::notice::write_down;
 use super::publish::reasons;
 use super::retry::Retry;
@@ -18,7 +21,6 @@ use super::scan::Fingerprint;
 use super::tracked::{State, Tracked};
 use crate::store::StoreError;
 use crate::store::labels::source_id;
-use crate::store::view::View;
 
 /// Bundles that are brought at once: enough to keep the store busy while one is being opened.
 const WORKERS: usize = 2;
@@ -36,7 +38,9 @@ pub enum Done {
         result: Result<Brought, Failure>,
     },
     /// The store was looked at.
-    Viewed(Result<View, StoreError>),
+    Viewed(Result<Looked, StoreError>),
+    /// What was suspect after a crash was read back; the damaged blobs are gone from the store.
+    Verified(Result<BTreeSet<Digest>, StoreError>),
     /// Names of bundles were put right.
     Restored(Result<(), Failure>),
     /// Names were given up.
@@ -135,6 +139,7 @@ impl Agent {
         match done {
             Ok(Done::Brought { path, seen, result }) => self.brought(&path, seen, result, now),
             Ok(Done::Viewed(view)) => self.viewed(view, now),
+            Ok(Done::Verified(result)) => self.verified(result, now),
             Ok(Done::Restored(result)) => self.restored(result, now),
             Ok(Done::Released(result)) => self.released(result, now),
             // A panic is a defect of ours; what it was about is found by the next listing.
@@ -164,6 +169,7 @@ impl Agent {
         match result {
             Ok(brought) => {
                 bundle.brought(&brought, seen, reasons(&brought.refused));
+                bundle.entry.boot.clone_from(&self.boot.current);
                 if gone {
                     bundle.departed(now, grace);
                 }

@@ -8,10 +8,11 @@ use airdock_bundle::name::Name;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::options::GlobalOptions;
+use super::options::{FIRST, GlobalOptions};
 use crate::agent::bring::{Standing, bring};
 use crate::agent::context::Context;
 use crate::agent::failure::Failure;
+use crate::agent::first::First;
 use crate::agent::scan::Fingerprint;
 use crate::agent::settle::Settled;
 use crate::config::OnConflict;
@@ -37,6 +38,9 @@ pub(super) struct LoadOptions {
     /// MiB that must stay free where the store is
     #[arg(long, default_value_t = 0, value_name = "MIB")]
     reserve: u64,
+    /// Names that are published before others in a bundle; * stands for any characters
+    #[arg(long, value_name = "PATTERN", default_values = FIRST)]
+    first: Vec<String>,
 }
 
 pub(super) async fn run(global: &GlobalOptions, options: LoadOptions) -> anyhow::Result<Exit> {
@@ -44,6 +48,7 @@ pub(super) async fn run(global: &GlobalOptions, options: LoadOptions) -> anyhow:
         store: global.open_store(Role::Load)?,
         platform: global.matcher(),
         reserve: options.reserve.saturating_mul(1024 * 1024),
+        first: First::new(&options.first),
         reporter: reporter(),
         cancel: super::watch::stopped_by_signals(),
     };

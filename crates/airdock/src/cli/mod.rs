@@ -3,6 +3,7 @@
 mod inspect;
 mod load;
 mod options;
+mod plan;
 mod watch;
 
 use std::process::ExitCode;
@@ -31,6 +32,8 @@ enum Command {
     Load(load::LoadOptions),
     /// Shows what bundles hold, and whether they can be imported.
     Inspect(inspect::InspectOptions),
+    /// Shows what loading bundles would do to the store, without doing it.
+    Plan(plan::PlanOptions),
 }
 
 /// Runs what was typed.
@@ -45,6 +48,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
     match command {
         Command::Inspect(options) => inspect::run(&global, &options),
         Command::Load(options) => runtime()?.block_on(load::run(&global, options)),
+        Command::Plan(options) => runtime()?.block_on(plan::run(&global, options)),
         Command::Watch(options) => runtime()?.block_on(watch::run(&global, options)),
     }
 }

@@ -11,6 +11,9 @@ use crate::logging::{LogFormat, LogLevel};
 use crate::output::Format;
 use crate::store::{Role, Store};
 
+/// What is published first: no pod starts without them.
+pub(super) const FIRST: [&str; 3] = ["*/pause:*", "*/pause@*", "*cni*"];
+
 /// What every command understands.
 #[derive(Debug, Args)]
 pub(super) struct GlobalOptions {

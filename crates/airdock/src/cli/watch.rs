@@ -7,8 +7,9 @@ use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use super::options::{GlobalOptions, absolute};
+use super::options::{FIRST, GlobalOptions, absolute};
 use crate::agent::context::Context;
+use crate::agent::first::First;
 use crate::agent::{Agent, Mode};
 use crate::config::{Distro, OnConflict, OnRemove, Policy, Source, WatchSettings};
 use crate::exit::Exit;
@@ -50,7 +51,7 @@ pub(super) struct WatchOptions {
     #[arg(long, default_value_t = 0, value_name = "MIB")]
     reserve: u64,
     /// Names that are published before others in a bundle; * stands for any characters
-    #[arg(long, value_name = "PATTERN", default_values = ["*/pause:*", "*/pause@*", "*cni*"])]
+    #[arg(long, value_name = "PATTERN", default_values = FIRST)]
     first: Vec<String>,
 }
 
@@ -65,6 +66,7 @@ pub(super) async fn run(global: &GlobalOptions, options: WatchOptions) -> anyhow
         store: global.open_store(Role::Agent)?,
         platform: global.matcher(),
         reserve,
+        first: First::new(&options.first),
         reporter: Reporter::Log,
         cancel: stopped_by_signals(),
     };
@@ -96,7 +98,6 @@ fn settings(global: &GlobalOptions, options: WatchOptions) -> anyhow::Result<Wat
         debounce: options.debounce,
         resync: options.resync,
         state_directory: absolute(options.state_dir)?,
-        first: options.first,
     })
 }
 

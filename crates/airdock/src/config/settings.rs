@@ -69,6 +69,4 @@ pub struct WatchSettings {
     pub resync: Duration,
     /// Where the ledger is.
     pub state_directory: PathBuf,
-    /// Name patterns published before others.
-    pub first: Vec<String>,
 }

@@ -25,6 +25,9 @@ pub(super) fn write(event: &Event) {
         | Event::Lost { .. }
         | Event::Released { .. }
         | Event::UnseenByCri { .. } => write_store(event),
+        Event::VerifyingAfterCrash { .. }
+        | Event::DamagedInStore { .. }
+        | Event::SandboxMissing { .. } => write_node(event),
         Event::LedgerFailed { reason } => {
             warn!(
                 msg = "cannot remember what was done",
@@ -265,6 +268,32 @@ fn write_store(event: &Event) {
         Event::UnseenByCri { name } => {
             let name = escaped(name);
             warn!(msg = %format_args!("CRI does not list image {name}"), component = "store");
+        }
+        _ => {}
+    }
+}
+
+fn write_node(event: &Event) {
+    match event {
+        Event::VerifyingAfterCrash { blobs } => warn!(
+            msg = "the machine went down while an agent ran; reading back what it had imported",
+            component = "store",
+            blobs
+        ),
+        Event::DamagedInStore { digest } => {
+            let digest = digest.to_string();
+            warn!(
+                msg = "a blob in the store is damaged; it was removed and is brought again",
+                component = "store",
+                digest
+            );
+        }
+        Event::SandboxMissing { name } => {
+            let name = escaped(name);
+            warn!(
+                msg = %format_args!("no bundle and no store has the sandbox image {name}: no pod can start"),
+                component = "store"
+            );
         }
         _ => {}
     }

@@ -27,6 +27,12 @@ const WRITE_CONNECTIONS: usize = 3;
 /// enough that what a killed process left behind goes.
 const LEASE_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Plugins by their types, as `ctr plugins ls` lists them.
+const CONTENT_KIND: &str = "io.containerd.content.v1";
+const SNAPSHOTTER_KIND: &str = "io.containerd.snapshotter.v1";
+/// The content plugin's folder below containerd's root: its type and id.
+const CONTENT_FOLDER: &str = "io.containerd.content.v1.content";
+
 /// containerd in one namespace.
 #[derive(Debug)]
 pub struct ContainerdStore {
@@ -71,12 +77,24 @@ impl ContainerdStore {
     }
 
     /// Where its content store keeps blobs, if that can be seen from here.
+    ///
+    /// 1.6 says it; later releases say it of their snapshotters only, which stand beside it.
     pub async fn root(&self) -> Option<PathBuf> {
-        let asked = self
+        let content = self
             .client
-            .plugin_export("io.containerd.content.v1", "content", "root");
-        let root = PathBuf::from(asked.await.ok()??);
-        root.is_dir().then_some(root)
+            .plugin_exports(CONTENT_KIND, "root")
+            .await
+            .ok()?;
+        let beside = self
+            .client
+            .plugin_exports(SNAPSHOTTER_KIND, "root")
+            .await
+            .ok()?;
+        let told = content.into_values().map(PathBuf::from);
+        let guessed = beside
+            .into_values()
+            .filter_map(|root| Some(Path::new(&root).parent()?.join(CONTENT_FOLDER)));
+        told.chain(guessed).find(|root| root.is_dir())
     }
 
     /// Ends the leases and drops the ingests that a process in our role left behind.
@@ -94,6 +112,17 @@ impl ContainerdStore {
     pub async fn seen_by_cri(&self, name: &str) -> Option<bool> {
         let answer = self.client.cri_image(name).await;
         answer.ok().map(|image| image.is_some())
+    }
+
+    /// The image that CRI is configured to start every pod with.
+    pub async fn sandbox_image(&self) -> Option<String> {
+        self.client.cri_status().await.ok()?.sandbox_image
+    }
+
+    /// Removes a blob.
+    pub async fn discard(&self, digest: &Digest) -> Result<(), StoreError> {
+        self.client.content_delete(digest.as_str()).await?;
+        Ok(())
     }
 
     /// Reads blobs back and hashes them.

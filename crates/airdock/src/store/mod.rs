@@ -153,6 +153,22 @@ impl Store {
         }
     }
 
+    /// The image that CRI starts every pod with; `None` where there is no CRI.
+    pub async fn sandbox_image(&self) -> Option<String> {
+        match self {
+            Self::Containerd(store) => store.sandbox_image().await,
+            Self::Layout(_) => None,
+        }
+    }
+
+    /// Throws a blob away, whatever refers to it.
+    pub async fn discard(&self, digest: &Digest) -> Result<(), StoreError> {
+        match self {
+            Self::Containerd(store) => store.discard(digest).await,
+            Self::Layout(store) => store.discard(digest),
+        }
+    }
+
     /// The digests among those given whose bytes in the store aren't what they should be.
     pub async fn damaged(&self, blobs: &[Digest]) -> Result<BTreeSet<Digest>, StoreError> {
         match self {

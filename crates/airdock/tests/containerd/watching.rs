@@ -2,11 +2,15 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
+use airdock_testkit::fixture::{Bundle, Image, Layer};
+use airdock_testkit::process::{Signal, run};
 use airdock_testkit::{Daemon, Outcome, Suite, wait};
 
 use crate::support::{
-    DEADLINE, digest_of, ingests, leases, name_becomes, put, records, small, started, watch,
+    AIRDOCK, DEADLINE, digest_of, ingests, leases, load, name_becomes, put, records, small,
+    started, store_of, text, watch,
 };
 
 const X: &str = "docker.io/library/x:1";
@@ -21,6 +25,9 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .on_each_containerd("nothing_is_written_for_what_is_unchanged", &[], unchanged)
         .on_each_containerd("a_daemon_that_starts_late_is_waited_for", &[], late)
         .on_each_containerd("a_daemon_that_restarts_is_met_again", &[], restarted)
+        .on_each_containerd("a_signal_in_mid_import_leaves_nothing_behind", &[], stopped)
+        .on_each_containerd("what_a_power_cut_tore_is_brought_again", &[], power_cut)
+        .on_each_containerd("a_plan_says_what_a_load_then_does", &[], planned)
         .on_each_containerd("a_foreign_pin_stays_when_a_bundle_goes", &[], foreign_pin)
 }
 
@@ -154,6 +161,83 @@ fn restarted(daemon: &mut Daemon, dir: &Path) -> Outcome {
     wait::until("no lease of ours", DEADLINE, || {
         leases(daemon).ok()?.is_empty().then_some(())
     })?;
+    Ok(())
+}
+
+/// From the signal to the end, as the documentation promises.
+const STOP: Duration = Duration::from_secs(5);
+
+fn stopped(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let mut agent = started(daemon, dir, &[])?;
+    let layers = (0..8).map(|seed| Layer::noise(seed, 20_000_000));
+    let image = layers.fold(Image::new(), Image::layer);
+    put(dir, "x.tar", &Bundle::new().with(&["x:1"], image))?;
+    agent.wait_for_line(&["msg=importing"], DEADLINE)?;
+    agent.signal(Signal::TERM)?;
+    assert!(agent.wait(STOP)?.success(), "{}", agent.stderr());
+    assert_eq!(leases(daemon)?, Vec::<String>::new());
+    assert_eq!(ingests(daemon)?, Vec::<String>::new());
+    assert!(records(daemon)?.is_empty());
+    Ok(())
+}
+
+fn power_cut(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let mut agent = started(daemon, dir, &[])?;
+    put(dir, "x.tar", &small("x:1", "one"))?;
+    agent.wait_for_line(&["bundle loaded"], DEADLINE)?;
+    agent.kill()?;
+    // The same as after a boot: another boot's id in the marker and in what was imported then.
+    let boot = fs::read_to_string(dir.join("state/running"))?;
+    for file in fs::read_dir(dir.join("state/ledger"))? {
+        let path = file?.path();
+        let entry = fs::read_to_string(&path)?;
+        fs::write(&path, entry.replace(boot.trim(), "another-boot"))?;
+    }
+    fs::write(dir.join("state/running"), "another-boot")?;
+    let layer = Image::small("one").layers()[0].digest().to_owned();
+    let blob = blob_path(daemon, &layer);
+    let whole = fs::read(&blob)?;
+    fs::write(&blob, vec![0; whole.len()])?;
+    let mut again = started(daemon, dir, &[])?;
+    again.wait_for_line(&["reading back"], DEADLINE)?;
+    again.wait_for_line(&["damaged", &layer], DEADLINE)?;
+    wait::until("the layer", DEADLINE, || {
+        (fs::read(&blob).ok()? == whole).then_some(())
+    })?;
+    Ok(())
+}
+
+fn blob_path(daemon: &Daemon, digest: &str) -> std::path::PathBuf {
+    let blobs = "io.containerd.content.v1.content/blobs";
+    daemon.root().join(blobs).join(digest.replace(':', "/"))
+}
+
+fn planned(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let bundle = dir.join("x.tar");
+    small("x:1", "one").oci().write_tar(&bundle)?;
+    let store = store_of(daemon);
+    let plan = || -> Result<serde_json::Value, Box<dyn std::error::Error>> {
+        let args = ["plan", text(&bundle), "--store", &store, "--output", "json"];
+        let ended = run(AIRDOCK, &args)?;
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        Ok(serde_json::from_str(&ended.stdout)?)
+    };
+    let before = plan()?;
+    assert_eq!(
+        before["bundles"][0]["names"].as_array().map(Vec::len),
+        Some(3)
+    );
+    assert!(before["bytes_to_send"].as_u64() > Some(0), "{before}");
+    assert_eq!(before["disk"]["fits"], true);
+    assert!(records(daemon)?.is_empty(), "a plan changes nothing");
+    assert_eq!(load(daemon, &bundle).code, 0);
+    let after = plan()?;
+    assert_eq!(after["bytes_to_send"], 0);
+    assert_eq!(after["bytes_present"], before["bytes_to_send"]);
+    assert_eq!(
+        after["bundles"][0]["names"].as_array().map(Vec::len),
+        Some(0)
+    );
     Ok(())
 }
 

@@ -99,6 +99,14 @@ fn hash(mut file: File, digest: &Digest) -> io::Result<Digest> {
     }
 }
 
+/// Removes a blob; one that is gone already is as good.
+pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(StoreError::layout("remove", path, e)),
+        _ => Ok(()),
+    }
+}
+
 /// Removes what a killed process left; failing to is no reason to stop.
 pub(super) fn remove_unfinished(work: &Path) {
     let Ok(entries) = fs::read_dir(work) else {

@@ -106,6 +106,11 @@ impl LayoutStore {
         .await
     }
 
+    /// Removes a blob.
+    pub fn discard(&self, digest: &Digest) -> Result<(), StoreError> {
+        blob::remove(&self.blob(digest))
+    }
+
     /// Gives up names, and the blobs that no name reaches then.
     pub async fn release(
         self: &Arc<Self>,

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io;
 
 use airdock_bundle::digest::Digest;
 use airdock_bundle::limits;
 use serde_json::Value;
 
+use super::blob;
 use super::index::Index;
 use super::{LayoutStore, StoreError};
 
@@ -22,13 +22,7 @@ pub(super) fn remove_unreached<'a>(
         if kept.contains(&digest) {
             continue;
         }
-        let path = store.blob(&digest);
-        match fs::remove_file(&path) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                return Err(StoreError::layout("remove", &path, e));
-            }
-            _ => {}
-        }
+        blob::remove(&store.blob(&digest))?;
     }
     Ok(())
 }
