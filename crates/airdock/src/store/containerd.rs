@@ -27,11 +27,8 @@ const WRITE_CONNECTIONS: usize = 3;
 /// enough that what a killed process left behind goes.
 const LEASE_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Plugins by their types, as `ctr plugins ls` lists them.
-const CONTENT_KIND: &str = "io.containerd.content.v1";
-const SNAPSHOTTER_KIND: &str = "io.containerd.snapshotter.v1";
-/// The content plugin's folder below containerd's root: its type and id.
-const CONTENT_FOLDER: &str = "io.containerd.content.v1.content";
+/// The content store's plugin, by type and id.
+const CONTENT: (&str, &str) = ("io.containerd.content.v1", "content");
 
 /// containerd in one namespace.
 #[derive(Debug)]
@@ -76,25 +73,16 @@ impl ContainerdStore {
         })
     }
 
-    /// Where its content store keeps blobs, if that can be seen from here.
+    /// The file system that its content store keeps blobs in, if that can be seen from here.
     ///
-    /// 1.6 says it; later releases say it of their snapshotters only, which stand beside it.
+    /// The store's own folder is made with the first blob; before that, its parent will do.
     pub async fn root(&self) -> Option<PathBuf> {
-        let content = self
-            .client
-            .plugin_exports(CONTENT_KIND, "root")
-            .await
-            .ok()?;
-        let beside = self
-            .client
-            .plugin_exports(SNAPSHOTTER_KIND, "root")
-            .await
-            .ok()?;
-        let told = content.into_values().map(PathBuf::from);
-        let guessed = beside
-            .into_values()
-            .filter_map(|root| Some(Path::new(&root).parent()?.join(CONTENT_FOLDER)));
-        told.chain(guessed).find(|root| root.is_dir())
+        let asked = self.client.plugin_export(CONTENT.0, CONTENT.1, "root");
+        let root = PathBuf::from(asked.await.ok()??);
+        root.ancestors()
+            .take(2)
+            .find(|path| path.is_dir())
+            .map(Path::to_owned)
     }
 
     /// Ends the leases and drops the ingests that a process in our role left behind.
