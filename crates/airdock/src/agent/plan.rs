@@ -328,7 +328,10 @@ impl<'a> Planner<'a> {
             let label = record.labels.get(labels::BUNDLE);
             same && holding.is_some_and(|h| label.is_some_and(|l| l == h.offer.short_id()))
         };
-        let known = claims.iter().find(holds_it).is_some() && record.has(labels::SOURCE);
+        // What somebody loaded by hand stays theirs: it outlives every bundle.
+        let source = record.labels.get(labels::SOURCE);
+        let by_hand = source.is_some_and(|source| source == labels::BY_HAND);
+        let known = by_hand || (source.is_some() && claims.iter().any(|claim| holds_it(&claim)));
         if !known {
             missing.insert(labels::BUNDLE.to_owned(), owner.bundle.to_owned());
             missing.insert(labels::SOURCE.to_owned(), owner.source.to_owned());

@@ -16,7 +16,14 @@ use options::GlobalOptions;
 
 /// Keeps the container images of an air-gapped node in step with a directory of image bundles.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true, max_term_width = 100)]
+#[command(
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    after_help = "Exit status: 0 all done; 2 wrong command line; of a bundle: 3 partial, 4 unnamed, \
+        5 empty, 6 incomplete, 7 refused, 8 unreadable, 11 lacks a required name; 9 store failed, \
+        10 no space, 12 another agent has the state directory, 130 interrupted, 1 anything else."
+)]
 struct Cli {
     #[command(flatten)]
     global: GlobalOptions,

@@ -28,6 +28,8 @@ pub struct Report {
     pub bytes_sent: u64,
     /// Bytes that were needed and there.
     pub bytes_skipped: u64,
+    /// Whether anything had to be written.
+    pub changed: bool,
 }
 
 /// One image of a report.
@@ -79,6 +81,7 @@ impl Report {
             refused: refused.collect(),
             bytes_sent: brought.bytes_sent,
             bytes_skipped: brought.bytes_skipped,
+            changed: brought.changed,
         }
     }
 
@@ -94,14 +97,16 @@ impl Report {
             refused: Vec::new(),
             bytes_sent: 0,
             bytes_skipped: 0,
+            changed: false,
         }
     }
 
     /// Prints it for people: results on standard output, what went wrong on standard error.
     pub fn print(&self) {
+        let what = if self.changed { "imported" } else { "present" };
         for image in &self.images {
             for name in &image.names {
-                super::line(&format!("imported {name} {}", image.digest));
+                super::line(&format!("{what} {name} {}", image.digest));
             }
         }
         for refused in &self.refused {

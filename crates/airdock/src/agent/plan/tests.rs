@@ -327,6 +327,22 @@ fn names_that_nothing_holds_are_orphans_unless_somebody_loaded_them_by_hand() {
 }
 
 #[test]
+fn what_was_loaded_by_hand_is_not_taken_over() {
+    let offer = offer(vec![image("x:1", "a")]);
+    let holdings = [holding("/a", 1, &offer)];
+    let mut view = settled(&holdings);
+    for record in view.records.values_mut() {
+        let by_hand = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let other = by_hand(labels::BUNDLE, "other");
+        record
+            .labels
+            .extend([other, by_hand(labels::SOURCE, labels::BY_HAND)]);
+    }
+    let plan = plan(&holdings, &view, RULES);
+    assert!(plan.bundles.is_empty(), "{plan:?}");
+}
+
+#[test]
 fn two_manifests_with_one_config_do_not_fight_for_its_id() {
     let (mut a, mut b) = (image("x:1", "a"), image("y:1", "b"));
     b.config = a.config.clone();
