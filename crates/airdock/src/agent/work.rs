@@ -156,32 +156,37 @@ impl Agent {
         result: Result<Brought, Failure>,
         now: Instant,
     ) {
-        let source = self.bundles.get(path).map(|bundle| bundle.source);
-        let grace = source.map_or(Duration::ZERO, |source| self.grace(source));
-        let Some(bundle) = self.bundles.get_mut(path) else {
+        let Some(bundle) = self.bundles.get(path) else {
             return;
         };
         let tried = match bundle.state {
             State::Importing { tried } => tried,
             _ => None,
         };
-        let gone = matches!(bundle.state, State::Departed { .. });
         match result {
-            Ok(brought) => {
-                bundle.brought(&brought, seen, reasons(&brought.refused));
-                bundle.entry.boot.clone_from(&self.boot.current);
-                if gone {
-                    bundle.departed(now, grace);
-                }
-                // Two bundles that were brought at once may have disagreed about a name.
-                self.healing.soon(now);
+            Ok(brought) => self.imported(path, seen, &brought, now),
+            Err(failure) if failure.verdict().is_none() => {
+                return self.failed(path, &failure, tried, now);
             }
-            Err(failure) => match failure.verdict() {
-                Some(verdict) => self.judged(path, verdict, &failure, seen, tried, now),
-                None => return self.failed(path, &failure, tried, now),
-            },
+            Err(failure) => self.judged(path, seen, &failure, Retry::after(tried, now)),
         }
         self.settle_if_changed(path, seen, now);
+    }
+
+    fn imported(&mut self, path: &Path, seen: Fingerprint, brought: &Brought, now: Instant) {
+        let source = self.bundles.get(path).map(|bundle| bundle.source);
+        let grace = source.map_or(Duration::ZERO, |source| self.grace(source));
+        let Some(bundle) = self.bundles.get_mut(path) else {
+            return;
+        };
+        let gone = matches!(bundle.state, State::Departed { .. });
+        bundle.brought(brought, seen, reasons(&brought.refused));
+        bundle.entry.boot.clone_from(&self.boot.current);
+        if gone {
+            bundle.departed(now, grace);
+        }
+        // Two bundles that were brought at once may have disagreed about a name.
+        self.healing.soon(now);
     }
 
     /// Writes down what was found, unless the file has changed since: then it goes again.
@@ -196,25 +201,16 @@ impl Agent {
         }
     }
 
-    fn judged(
-        &mut self,
-        path: &Path,
-        verdict: Verdict,
-        failure: &Failure,
-        seen: Fingerprint,
-        tried: Option<Retry>,
-        now: Instant,
-    ) {
-        let Some(bundle) = self.bundles.get_mut(path) else {
+    fn judged(&mut self, path: &Path, seen: Fingerprint, failure: &Failure, retry: Retry) {
+        let (Some(bundle), Some(verdict)) = (self.bundles.get_mut(path), failure.verdict()) else {
             return;
         };
-        let again = bundle.entry.verdict != verdict || bundle.entry.fingerprint != seen;
+        let is_news = bundle.entry.verdict != verdict || bundle.entry.fingerprint != seen;
         bundle.refused(verdict, failure.to_string(), seen);
         if verdict == Verdict::Incomplete {
-            let again = Some(Retry::after(tried, now));
-            bundle.state = State::Judged { again };
+            bundle.state = State::Judged { again: Some(retry) };
         }
-        if again {
+        if is_news {
             self.context.report(&Event::Judged {
                 bundle: path.to_owned(),
                 verdict,

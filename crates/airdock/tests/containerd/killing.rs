@@ -23,7 +23,11 @@ pub(crate) fn tests(suite: Suite) -> Suite {
 
 fn images() -> Vec<(String, Image)> {
     let image = |n: u64| {
-        let layers = (0..3).map(|l| Layer::noise(n * 10 + l, 300_000 * (l as usize + 1)));
+        let sizes = [300_000, 600_000, 900_000];
+        let layers = sizes
+            .into_iter()
+            .zip(n * 10..)
+            .map(|(size, seed)| Layer::noise(seed, size));
         let image = layers.fold(Image::new(), Image::layer);
         (format!("docker.io/library/i{n}:1"), image)
     };

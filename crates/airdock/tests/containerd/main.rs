@@ -1,5 +1,12 @@
 //! The program with real containerd daemons of each release; what they hold is asked of `ctr`.
 
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests state facts about values that they made themselves"
+)]
+
 mod killing;
 mod loading;
 mod pods;

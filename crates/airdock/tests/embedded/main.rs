@@ -1,5 +1,12 @@
 //! The program with its embedded store: no daemon, no root.
 
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests state facts about values that they made themselves"
+)]
+
 mod cli;
 mod layout;
 mod support;

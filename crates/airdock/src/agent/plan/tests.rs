@@ -269,7 +269,7 @@ fn what_goes_between_plan_and_lease_is_written_after_all_children_first() {
     let mut plan = plan(&[holding("/b", 2, &new)], &view, RULES);
     let bundle = &mut plan.bundles[0];
     assert!(bundle.write.is_empty() && !bundle.roots.is_empty());
-    let mut later = view.clone();
+    let mut later = view;
     later.content.remove(&digest("a manifest"));
     later.content.remove(&digest("a layer"));
     let gone = bundle.gone(&later);
