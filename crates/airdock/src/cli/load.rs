@@ -45,7 +45,7 @@ pub(super) struct LoadOptions {
 
 pub(super) async fn run(global: &GlobalOptions, options: LoadOptions) -> anyhow::Result<Exit> {
     let context = Context {
-        store: global.open_store(Role::Load)?,
+        store: global.open_store(&Role::Load)?,
         platform: global.matcher(),
         reserve: options.reserve.saturating_mul(1024 * 1024),
         first: First::new(&options.first),

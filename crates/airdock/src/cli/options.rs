@@ -67,7 +67,7 @@ impl GlobalOptions {
     }
 
     /// The store that is meant, opened.
-    pub(super) fn open_store(&self, role: Role) -> anyhow::Result<Store> {
+    pub(super) fn open_store(&self, role: &Role) -> anyhow::Result<Store> {
         let endpoint = self.endpoint()?;
         Store::open(&endpoint, role).context("cannot open the store")
     }

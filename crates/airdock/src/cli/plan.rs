@@ -32,7 +32,7 @@ pub(super) struct PlanOptions {
 }
 
 pub(super) async fn run(global: &GlobalOptions, options: PlanOptions) -> anyhow::Result<Exit> {
-    let store = global.open_store(Role::Load)?;
+    let store = global.open_store(&Role::Load)?;
     let mut paths = options.paths;
     if paths.is_empty() {
         let distro = global.distro.unwrap_or(Distro::Containerd);

@@ -1,5 +1,6 @@
 //! `airdock watch`: the agent.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -61,9 +62,10 @@ pub(super) async fn run(global: &GlobalOptions, options: WatchOptions) -> anyhow
     } else {
         Mode::Forever
     };
+    let role = Role::Agent(absolute(options.state_dir.clone())?);
     let reserve = options.reserve.saturating_mul(1024 * 1024);
     let context = Context {
-        store: global.open_store(Role::Agent)?,
+        store: global.open_store(&role)?,
         platform: global.matcher(),
         reserve,
         first: First::new(&options.first),
@@ -86,15 +88,14 @@ fn settings(global: &GlobalOptions, options: WatchOptions) -> anyhow::Result<Wat
         let distro = global.distro.unwrap_or(Distro::Containerd);
         directories.push(distro.image_directory().to_owned());
     }
-    let source = |directory: PathBuf| -> anyhow::Result<Source> {
-        let directory = absolute(directory)?;
-        Ok(Source { directory, policy })
-    };
+    // A directory that was named twice is watched once.
+    let directories: BTreeSet<PathBuf> = directories
+        .into_iter()
+        .map(absolute)
+        .collect::<anyhow::Result<_>>()?;
+    let source = |directory| Source { directory, policy };
     Ok(WatchSettings {
-        sources: directories
-            .into_iter()
-            .map(source)
-            .collect::<anyhow::Result<_>>()?,
+        sources: directories.into_iter().map(source).collect(),
         debounce: options.debounce,
         resync: options.resync,
         state_directory: absolute(options.state_dir)?,

@@ -36,18 +36,19 @@ pub struct ContainerdStore {
     client: Client,
     writers: Vec<Client>,
     next_writer: AtomicUsize,
-    role: Role,
+    /// What our leases and ingests start with.
+    prefix: String,
 }
 
 impl ContainerdStore {
     /// Prepares the connections; the first call opens them.
-    pub fn new(socket: &Path, namespace: &str, role: Role) -> Result<Self, StoreError> {
+    pub fn new(socket: &Path, namespace: &str, role: &Role) -> Result<Self, StoreError> {
         let client = Client::connect(socket, namespace)?;
         Ok(Self {
             writers: client.connections(WRITE_CONNECTIONS),
             client,
             next_writer: AtomicUsize::new(0),
-            role,
+            prefix: role.prefix(),
         })
     }
 
@@ -87,10 +88,10 @@ impl ContainerdStore {
 
     /// Ends the leases and drops the ingests that a process in our role left behind.
     pub async fn tidy(&self) -> Result<(), StoreError> {
-        for lease in self.client.leases(self.role.prefix()).await? {
+        for lease in self.client.leases(&self.prefix).await? {
             self.client.lease_delete(&lease.id, false).await?;
         }
-        for ingest in self.client.ingests(self.role.prefix()).await? {
+        for ingest in self.client.ingests(&self.prefix).await? {
             self.client.abort(&ingest.reference).await?;
         }
         Ok(())
@@ -221,7 +222,7 @@ pub struct Session {
 impl Session {
     /// Takes a lease.
     pub async fn begin(store: Arc<ContainerdStore>, bundle: &str) -> Result<Self, StoreError> {
-        let lease = format!("{}{bundle}-{:016x}", store.role.prefix(), unique());
+        let lease = format!("{}{bundle}-{:016x}", store.prefix, unique());
         let expires = SystemTime::now() + LEASE_LIFE;
         store
             .client
@@ -243,7 +244,7 @@ impl Session {
     pub async fn put(&self, blob: &OfferedBlob, body: Body) -> Result<Put, StoreError> {
         let digest = blob.digest.to_string();
         let request = WriteRequest {
-            reference: format!("{}{digest}", self.store.role.prefix()),
+            reference: format!("{}{digest}", self.store.prefix),
             digest,
             size: blob.size,
             labels: gc_labels(blob),

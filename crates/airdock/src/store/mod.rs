@@ -33,22 +33,22 @@ pub enum Store {
     Layout(Arc<LayoutStore>),
 }
 
-/// Who works on the store: kept apart, so that an agent that starts may clean up after one that
-/// died without touching a `load` that runs beside it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Who works on the store: kept apart, so that an agent that starts may clean up after itself
+/// without touching a `load`, or another agent, that runs beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The agent.
-    Agent,
+    /// The agent with this state directory.
+    Agent(PathBuf),
     /// `airdock load`.
     Load,
 }
 
 impl Role {
     /// What our leases and ingests start with.
-    pub fn prefix(self) -> &'static str {
+    pub fn prefix(&self) -> String {
         match self {
-            Self::Agent => "airdock-agent-",
-            Self::Load => "airdock-load-",
+            Self::Agent(state) => format!("airdock-agent-{}-", labels::source_id(state)),
+            Self::Load => "airdock-load-".to_owned(),
         }
     }
 }
@@ -66,7 +66,7 @@ pub enum Put {
 
 impl Store {
     /// Opens a store; a layout is created if it doesn't exist. containerd is not asked yet.
-    pub fn open(endpoint: &Endpoint, role: Role) -> Result<Self, StoreError> {
+    pub fn open(endpoint: &Endpoint, role: &Role) -> Result<Self, StoreError> {
         match endpoint {
             Endpoint::Containerd { socket, namespace } => {
                 let store = ContainerdStore::new(socket, namespace, role)?;
