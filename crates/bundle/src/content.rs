@@ -16,7 +16,7 @@ use crate::image::{Blob, Content, ImageError, Layer, Place, RefKind, Role};
 use crate::limits;
 use crate::open::OpenError;
 
-pub(crate) use layer::{PlacedLayer, check_codec};
+pub(crate) use layer::{PlacedLayer, check_codec, place};
 
 /// Counts what images hold: they share their blobs in the archive, but not in memory.
 #[derive(Default)]

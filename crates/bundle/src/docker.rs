@@ -19,9 +19,10 @@ use crate::naming::Names;
 use crate::open::OpenError;
 use crate::platform::Matcher;
 
-use config::Configs;
 use draft::{Draft, Finished};
 
+pub(crate) use config::{Configs, ReadConfig, check_path};
+pub(crate) use draft::find;
 pub(crate) use list::{Listed, read_list};
 
 /// The file that lists the images.
@@ -37,20 +38,23 @@ pub(crate) fn read(
     let mut drafts = Vec::new();
     for listed in read_list(archive, list)? {
         let draft = Fault::settle(Draft::of(&mut configs, platform, &listed))?;
-        drafts.push((listed.names, draft));
+        drafts.push((listed.position, listed.names, draft));
     }
-    let sound = drafts.iter().filter_map(|(_, draft)| draft.as_ref().ok());
+    let sound = drafts.iter().filter_map(|(.., draft)| draft.as_ref().ok());
     let compressed = sound.flat_map(Draft::compressed).collect();
     let unpacked = unpack::digests(archive, &compressed)?;
-    let entries = drafts
-        .into_iter()
-        .map(|(given, draft)| Entry::new(&given, draft.and_then(|draft| draft.finish(&unpacked))));
+    let entries = drafts.into_iter().map(|(position, given, draft)| {
+        let outcome = draft.and_then(|draft| draft.finish(&unpacked));
+        Entry::new(position, &given, outcome)
+    });
     let entries = by_target(entries).into_iter();
     Ok(entries.map(Entry::into_image).collect())
 }
 
 /// What one entry of the list came to.
 struct Entry {
+    /// Positions in the list.
+    listed: Vec<usize>,
     names: Names,
     outcome: Result<Finished, ImageError>,
 }
@@ -63,7 +67,7 @@ fn by_target(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
         let digest = entry.digest().cloned();
         let place = digest.map(|digest| *places.entry(digest).or_insert(merged.len()));
         match place.and_then(|place| merged.get_mut(place)) {
-            Some(known) => known.names.merge(entry.names),
+            Some(known) => known.merge(entry),
             None => merged.push(entry),
         }
     }
@@ -71,13 +75,19 @@ fn by_target(entries: impl Iterator<Item = Entry>) -> Vec<Entry> {
 }
 
 impl Entry {
-    fn new(given: &[String], outcome: Result<Finished, ImageError>) -> Self {
+    fn new(position: usize, given: &[String], outcome: Result<Finished, ImageError>) -> Self {
         let mut entry = Self {
+            listed: vec![position],
             names: Names::default(),
             outcome,
         };
         entry.names = Names::sort_out(given.iter().map(String::as_str), entry.digest());
         entry
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.listed.extend(other.listed);
+        self.names.merge(other.names);
     }
 
     fn digest(&self) -> Option<&Digest> {
@@ -103,6 +113,7 @@ impl Entry {
             platforms,
             outcome,
             warnings,
+            listed: self.listed,
         }
     }
 }

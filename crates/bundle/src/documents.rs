@@ -13,9 +13,19 @@ use crate::image::{ImageError, Role};
 use crate::limits;
 use crate::open::OpenError;
 
+/// Which digests a document may have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Accepted {
+    /// Those that containerd can store.
+    Storable,
+    /// All that can be verified.
+    Any,
+}
+
 /// The documents read so far, by digest.
 pub(crate) struct Documents<'a> {
     archive: &'a Archive,
+    accepted: Accepted,
     bytes: BTreeMap<Digest, Result<Bytes, ImageError>>,
     /// A config is parsed once for all the manifests that share it.
     configs: BTreeMap<Digest, Result<Arc<Config>, ImageError>>,
@@ -23,9 +33,20 @@ pub(crate) struct Documents<'a> {
 }
 
 impl<'a> Documents<'a> {
+    /// Reads documents that are to be imported.
     pub(crate) fn new(archive: &'a Archive) -> Self {
+        Self::accepting(archive, Accepted::Storable)
+    }
+
+    /// Reads documents that are only to be verified, whatever they are called by.
+    pub(crate) fn of_any_digest(archive: &'a Archive) -> Self {
+        Self::accepting(archive, Accepted::Any)
+    }
+
+    fn accepting(archive: &'a Archive, accepted: Accepted) -> Self {
         Self {
             archive,
+            accepted,
             bytes: BTreeMap::new(),
             configs: BTreeMap::new(),
             held: 0,
@@ -34,6 +55,18 @@ impl<'a> Documents<'a> {
 
     pub(crate) fn archive(&self) -> &'a Archive {
         self.archive
+    }
+
+    /// Takes a document that was read and verified before, so that it isn't read again.
+    pub(crate) fn hold(&mut self, digest: &Digest, bytes: &Bytes) {
+        self.bytes.insert(digest.clone(), Ok(bytes.clone()));
+    }
+
+    /// How many documents were looked at, and the bytes of those that are what they should be.
+    pub(crate) fn seen(&self) -> (usize, u64) {
+        let sound = self.bytes.values().filter_map(|read| read.as_ref().ok());
+        let bytes = sound.map(|bytes| u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        (self.bytes.len(), bytes.sum())
     }
 
     /// The index or manifest that `descriptor` points to; `None` if the archive has it not.
@@ -76,7 +109,11 @@ impl<'a> Documents<'a> {
         descriptor: &Descriptor,
         role: Role,
     ) -> Result<Option<Bytes>, Fault> {
-        let Some(entry) = locate(self.archive, descriptor, role)? else {
+        let entry = match self.accepted {
+            Accepted::Storable => locate(self.archive, descriptor, role)?,
+            Accepted::Any => find(self.archive, descriptor)?,
+        };
+        let Some(entry) = entry else {
             return Ok(None);
         };
         if let Some(known) = self.bytes.get(&descriptor.digest) {
@@ -109,19 +146,30 @@ impl<'a> Documents<'a> {
     }
 }
 
-/// The entry that holds the blob of `descriptor`, which has the size that it should have; `None`
-/// if the archive has it not.
+/// The entry that holds the blob of `descriptor`, which can be stored and has the size that it
+/// should have; `None` if the archive has it not.
 pub(crate) fn locate(
     archive: &Archive,
     descriptor: &Descriptor,
     role: Role,
 ) -> Result<Option<EntryId>, Fault> {
-    let digest = &descriptor.digest;
-    if digest.algorithm() != Algorithm::Sha256 {
-        let digest = digest.clone();
-        return Err(Fault::Image(ImageError::Unstorable { role, digest }));
+    check_storable(&descriptor.digest, role)?;
+    find(archive, descriptor)
+}
+
+/// That containerd can store a blob of this digest.
+pub(crate) fn check_storable(digest: &Digest, role: Role) -> Result<(), ImageError> {
+    if digest.algorithm() == Algorithm::Sha256 {
+        return Ok(());
     }
-    let name = entry_name(digest);
+    let digest = digest.clone();
+    Err(ImageError::Unstorable { role, digest })
+}
+
+/// The entry that holds the blob of `descriptor`, which has the size that it should have; `None`
+/// if the archive has it not.
+pub(crate) fn find(archive: &Archive, descriptor: &Descriptor) -> Result<Option<EntryId>, Fault> {
+    let name = entry_name(&descriptor.digest);
     let Some(entry) = archive.find(&name)? else {
         return Ok(None);
     };

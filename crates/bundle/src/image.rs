@@ -35,6 +35,8 @@ pub struct Image {
     pub platforms: Vec<Platform>,
     pub outcome: Result<Content, ImageError>,
     pub warnings: Vec<Warning>,
+    /// Positions of its entries in the bundle's list of images.
+    pub(crate) listed: Vec<usize>,
 }
 
 impl Image {

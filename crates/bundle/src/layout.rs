@@ -60,7 +60,8 @@ fn check_marker(archive: &Archive, marker: EntryId) -> Result<(), OpenError> {
     }
 }
 
-fn read_index(archive: &Archive, index: EntryId) -> Result<Vec<TopEntry>, OpenError> {
+/// The entries of the `index.json` that `index` is.
+pub(crate) fn read_index(archive: &Archive, index: EntryId) -> Result<Vec<TopEntry>, OpenError> {
     let bytes = archive.read(index, limits::MANIFEST)?;
     document::parse_top_index(&bytes).map_err(|error| OpenError::control(INDEX, error))
 }

@@ -6,7 +6,7 @@
 //! The way through it: [`codec`] decodes the outer file, [`tar`] reads headers, [`archive`]
 //! knows which entry stands where, `layout` and `docker` find the images in it, [`image`]
 //! follows each from its index to its layers, and [`open`] puts the answer together as a
-//! [`Bundle`].
+//! [`Bundle`]; [`verify`] looks at everything in it.
 #![forbid(unsafe_code)]
 
 pub mod archive;
@@ -34,6 +34,7 @@ mod pass;
 pub mod platform;
 pub mod tar;
 pub mod verdict;
+pub mod verify;
 
 pub use bundle::{Bundle, Format};
 pub use verdict::Verdict;

@@ -102,6 +102,27 @@ pub const PLATFORMS: usize = 64;
 /// Warnings about one index.
 pub const WARNINGS: usize = 16;
 
+// --- Verifying ----------------------------------------------------------------------------
+
+/// Documents, blobs and references between them, for all platforms: a thousand images for eight
+/// platforms with 25 layers each. They take a hundred bytes or two each.
+pub const VERIFIED: usize = 200_000;
+/// Threads that hash and unpack. Each may hold a zstd window, and disks are no faster than four.
+pub const VERIFIERS: usize = 4;
+/// Pieces of [`VISIT_CHUNK`] bytes that wait for one thread while the next are unpacked.
+pub const PIECES_AHEAD: usize = 4;
+/// What all layers of a bundle may always unpack to: that takes a few minutes, and small bundles
+/// may hold much that compresses well.
+pub const UNPACKED_FLOOR: u64 = 64 << 30;
+/// Above [`UNPACKED_FLOOR`], all layers may unpack to this many times the bytes that are stored.
+/// Real images come to two to five; [`RATIO`] for each would let a bundle of a gigabyte keep us
+/// busy for an hour.
+pub const UNPACKED_RATIO: u64 = 50;
+/// Findings about one image: enough to see whether it is one bad sector or the whole disk.
+pub const FINDINGS: usize = 16;
+/// A list of names: 60,000 of the longest.
+pub const REQUIRED_LIST: u64 = 16 * MIB as u64;
+
 // --- Words --------------------------------------------------------------------------------
 
 /// Characters of a reference's repository part, as the distribution specification has it.

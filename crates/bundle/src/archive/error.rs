@@ -90,6 +90,8 @@ pub enum ArchiveError {
         escaped(entry)
     )]
     Changed { entry: String },
+    #[error("the bundle changed while it was read: look again when it is at rest")]
+    Unsettled,
     #[error(
         "too many large documents in a compressed bundle (\"{}\" is one): decompress it",
         escaped(entry)
@@ -104,7 +106,7 @@ impl ArchiveError {
             Self::Io { .. } | Self::NotAFile { .. } => None,
             Self::Decode(error) => error.verdict(),
             Self::Tar(error) => error.verdict(),
-            Self::ZeroBytes | Self::Shrunk { .. } | Self::Changed { .. } => {
+            Self::ZeroBytes | Self::Shrunk { .. } | Self::Changed { .. } | Self::Unsettled => {
                 Some(Verdict::Incomplete)
             }
             _ => Some(Verdict::Refused),
@@ -120,7 +122,7 @@ impl ArchiveError {
     }
 
     /// A failed read of the bundle's own file, which needs no name.
-    pub(super) fn read(error: io::Error) -> Self {
+    pub(crate) fn read(error: io::Error) -> Self {
         Self::Decode(DecodeError::Io(error))
     }
 }

@@ -12,13 +12,14 @@ use crate::image::{ImageError, LayerFault, Role};
 pub(crate) struct PlacedLayer {
     pub(crate) descriptor: Descriptor,
     pub(crate) entry: EntryId,
+    pub(crate) codec: Codec,
 }
 
 /// Finds the layer at `position` in the archive.
 ///
 /// # Errors
 /// When it is missing, of another size, or something that its media type does not say.
-pub(super) fn place(
+pub(crate) fn place(
     archive: &Archive,
     position: usize,
     descriptor: &Descriptor,
@@ -49,6 +50,7 @@ pub(super) fn place(
     Ok(PlacedLayer {
         descriptor: descriptor.bare(),
         entry,
+        codec,
     })
 }
 

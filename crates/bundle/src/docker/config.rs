@@ -14,21 +14,21 @@ use crate::limits;
 use crate::open::OpenError;
 
 /// A config and its bytes.
-pub(super) struct ReadConfig {
-    pub(super) bytes: Bytes,
-    pub(super) digest: Digest,
-    pub(super) config: Config,
+pub(crate) struct ReadConfig {
+    pub(crate) bytes: Bytes,
+    pub(crate) digest: Digest,
+    pub(crate) config: Config,
 }
 
 /// The configs read so far, by entry.
-pub(super) struct Configs<'a> {
+pub(crate) struct Configs<'a> {
     archive: &'a Archive,
     known: BTreeMap<EntryId, Result<Arc<ReadConfig>, ImageError>>,
     held: u64,
 }
 
 impl<'a> Configs<'a> {
-    pub(super) fn new(archive: &'a Archive) -> Self {
+    pub(crate) fn new(archive: &'a Archive) -> Self {
         Self {
             archive,
             known: BTreeMap::new(),
@@ -36,12 +36,19 @@ impl<'a> Configs<'a> {
         }
     }
 
-    pub(super) fn archive(&self) -> &'a Archive {
+    pub(crate) fn archive(&self) -> &'a Archive {
         self.archive
     }
 
+    /// How many configs were looked at, and the bytes of those that could be used.
+    pub(crate) fn seen(&self) -> (usize, u64) {
+        let sound = self.known.values().filter_map(|read| read.as_ref().ok());
+        let bytes = sound.map(|read| u64::try_from(read.bytes.len()).unwrap_or(u64::MAX));
+        (self.known.len(), bytes.sum())
+    }
+
     /// The config in `entry`, which the archive calls `path`.
-    pub(super) fn read(&mut self, entry: EntryId, path: &str) -> Result<Arc<ReadConfig>, Fault> {
+    pub(crate) fn read(&mut self, entry: EntryId, path: &str) -> Result<Arc<ReadConfig>, Fault> {
         if let Some(known) = self.known.get(&entry) {
             return Ok(known.clone()?);
         }
@@ -73,7 +80,7 @@ impl<'a> Configs<'a> {
 /// `<hex>.json` and `blobs/sha256/<hex>` are written by tools that hashed the config, so another
 /// digest means damage. `sha256:<hex>` is only a label: archives are about that carry an id from
 /// elsewhere there, and every reader takes them, so it is a warning.
-pub(super) fn check_path(path: &str, found: &Digest) -> Result<Option<Warning>, ImageError> {
+pub(crate) fn check_path(path: &str, found: &Digest) -> Result<Option<Warning>, ImageError> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let label = name.strip_prefix("sha256:");
     let hex = label.unwrap_or(name);

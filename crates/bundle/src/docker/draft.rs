@@ -97,7 +97,8 @@ impl Draft {
     }
 }
 
-fn find(archive: &Archive, field: String, path: &str) -> Result<EntryId, Fault> {
+/// The file that `field` of the list names.
+pub(crate) fn find(archive: &Archive, field: String, path: &str) -> Result<EntryId, Fault> {
     if path.is_empty() {
         return Err(ImageError::EmptyPath { field }.into());
     }
@@ -163,6 +164,7 @@ impl DraftLayer {
         Ok(PlacedLayer {
             descriptor: Descriptor::new(media_type, digest.clone(), self.size),
             entry: self.entry,
+            codec: self.codec,
         })
     }
 }

@@ -31,7 +31,7 @@ pub enum ImageError {
     MissingFile { field: String, path: String },
     #[error("{field} of manifest.json is empty; save the image again")]
     EmptyPath { field: String },
-    #[error("\"{}\" has {found} bytes, but its descriptor says {expected}; copy or save the bundle again", escaped(.entry))]
+    #[error("\"{}\" {} {found} bytes, but its descriptor says {expected}; copy or save the bundle again", escaped(.entry), has(*.found, *.expected))]
     Size {
         entry: String,
         expected: u64,
@@ -86,6 +86,12 @@ pub enum ImageError {
         digest: Digest,
         fault: LayerFault,
     },
+    #[error("{platform}: {source}")]
+    Platform {
+        platform: Platform,
+        #[source]
+        source: Box<ImageError>,
+    },
 }
 
 /// Why a layer can't be used: a fragment that ends with what to do.
@@ -105,6 +111,12 @@ pub enum LayerFault {
     Contradiction { media_type: String, found: Codec },
     #[error("can't be unpacked: {}; save the image again", escaped(.detail))]
     Undecodable { detail: String },
+    #[error("is cut: its {codec} stream ends at byte {offset}; save the image again")]
+    Cut {
+        codec: Codec,
+        /// In the layer as it is stored.
+        offset: u64,
+    },
     #[error("unpacks to {found}, but the config lists {expected}; copy or save the bundle again")]
     DiffId { expected: Digest, found: Digest },
     #[error(
@@ -139,6 +151,15 @@ impl ImageError {
             Self::Layer { fault, .. } => *fault == LayerFault::ForeignAbsent,
             _ => false,
         }
+    }
+}
+
+/// A blob that lacks bytes was cut; one with too many is another.
+fn has(found: u64, expected: u64) -> &'static str {
+    if found < expected {
+        "is cut: it has"
+    } else {
+        "has"
     }
 }
 

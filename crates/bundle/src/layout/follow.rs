@@ -54,7 +54,7 @@ impl<'a> Layout<'a> {
     pub(super) fn image(&mut self, target: Target) -> Result<Option<Image>, OpenError> {
         let mut descriptor = match target.descriptor {
             Ok(descriptor) => descriptor,
-            Err(source) => return Ok(Some(unusable(source, target.names))),
+            Err(source) => return Ok(Some(unusable(source, target.names, target.listed))),
         };
         let found = match (target.attestation, &descriptor.artifact_type) {
             (true, _) => Found::Other(OtherKind::Attestation, descriptor.media_type.clone()),
@@ -62,7 +62,10 @@ impl<'a> Layout<'a> {
             (false, None) => self.found(&mut descriptor, target.agreed)?,
         };
         match found {
-            Found::Image(followed) => Ok(Some(followed.into_image(&descriptor, target.names))),
+            Found::Image(followed) => {
+                let (names, listed) = (target.names, target.listed);
+                Ok(Some(followed.into_image(&descriptor, names, listed)))
+            }
             Found::Other(kind, media_type) => {
                 self.graph.note_other(Other {
                     kind,
@@ -189,7 +192,7 @@ impl Followed {
         self
     }
 
-    fn into_image(self, target: &Descriptor, names: Names) -> Image {
+    fn into_image(self, target: &Descriptor, names: Names, listed: Vec<usize>) -> Image {
         let (names, refused_names) = names.finish();
         Image {
             names,
@@ -198,12 +201,13 @@ impl Followed {
             platforms: self.platforms,
             outcome: self.outcome,
             warnings: self.warnings,
+            listed,
         }
     }
 }
 
 /// An entry of `index.json` whose descriptor is none.
-fn unusable(source: DocumentError, names: Names) -> Image {
+fn unusable(source: DocumentError, names: Names, listed: Vec<usize>) -> Image {
     let entry = INDEX.to_owned();
     let (names, refused_names) = names.finish();
     Image {
@@ -213,5 +217,6 @@ fn unusable(source: DocumentError, names: Names) -> Image {
         platforms: Vec::new(),
         outcome: Err(ImageError::Document { entry, source }),
         warnings: Vec::new(),
+        listed,
     }
 }

@@ -14,6 +14,8 @@ const REF_NAME: &str = "org.opencontainers.image.ref.name";
 
 /// All entries of `index.json` that describe one digest.
 pub(super) struct Target {
+    /// Positions of the entries.
+    pub(super) listed: Vec<usize>,
     pub(super) descriptor: Result<Descriptor, DocumentError>,
     /// Whether the entries agree on its size and media type.
     pub(super) agreed: bool,
@@ -27,8 +29,8 @@ pub(super) struct Target {
 pub(super) fn by_digest(entries: Vec<TopEntry>) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
     let mut places: BTreeMap<Digest, usize> = BTreeMap::new();
-    for entry in entries {
-        let target = Target::of(entry);
+    for (position, entry) in entries.into_iter().enumerate() {
+        let target = Target::of(position, entry);
         let digest = target.descriptor.as_ref().ok().map(|it| it.digest.clone());
         let place = digest.map(|digest| *places.entry(digest).or_insert(targets.len()));
         match place.and_then(|place| targets.get_mut(place)) {
@@ -40,13 +42,14 @@ pub(super) fn by_digest(entries: Vec<TopEntry>) -> Vec<Target> {
 }
 
 impl Target {
-    fn of(entry: TopEntry) -> Self {
+    fn of(position: usize, entry: TopEntry) -> Self {
         let annotation = |key| entry.annotations.get(key).filter(|name| !name.is_empty());
         let ref_name = annotation(REF_NAME);
         let full = ref_name.filter(|name| naming::is_full_reference(name));
         let name = annotation(IMAGE_NAME).or(full);
         let descriptor = entry.descriptor.as_ref().ok();
         Self {
+            listed: vec![position],
             agreed: true,
             names: Names::sort_out(
                 name.map(String::as_str),
@@ -63,6 +66,7 @@ impl Target {
         if let (Ok(known), Ok(other)) = (&self.descriptor, &other.descriptor) {
             self.agreed &= known.bare() == other.bare();
         }
+        self.listed.extend(other.listed);
         self.names.merge(other.names);
         self.given = self.given.take().or(other.given);
         self.attestation &= other.attestation;

@@ -55,6 +55,11 @@ pub enum OpenError {
         limits::BLOBS
     )]
     TooManyBlobs,
+    #[error(
+        "its images have over {} layers, documents and references for all platforms; split it into several bundles",
+        limits::VERIFIED
+    )]
+    TooMuchToVerify,
 }
 
 impl OpenError {
