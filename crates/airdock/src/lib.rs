@@ -3,6 +3,7 @@
 //! [`cli`] is what is typed, [`config`] what is meant; [`agent`] is the way of a bundle, one
 //! stage a file; [`store`] is where images go; [`output`] is the only place that prints.
 
+pub mod admin;
 pub mod agent;
 pub mod cli;
 pub mod config;

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use airdock_bundle::Verdict;
 use airdock_bundle::digest::Digest;
+use serde::{Serialize, Serializer};
 
 /// Something that an operator may want to know.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// A source is watched from now on.
     Watching {
@@ -103,6 +105,7 @@ pub enum Event {
         /// Why.
         reason: String,
         /// When it is tried again.
+        #[serde(serialize_with = "seconds")]
         retry: Duration,
     },
     /// Two bundles give one name different images.
@@ -148,6 +151,7 @@ pub enum Event {
         /// The bundle.
         bundle: PathBuf,
         /// For how long.
+        #[serde(serialize_with = "seconds")]
         grace: Duration,
     },
     /// A name is no longer held.
@@ -164,6 +168,7 @@ pub enum Event {
         /// Why.
         reason: String,
         /// When it is asked again.
+        #[serde(serialize_with = "seconds")]
         retry: Duration,
     },
     /// The store answers.
@@ -191,6 +196,11 @@ pub enum Event {
         /// The name.
         name: String,
     },
+    /// The agent can't be asked for its status.
+    NoStatusSocket {
+        /// Why.
+        reason: String,
+    },
     /// What the agent knows can't be written down.
     LedgerFailed {
         /// Why.
@@ -199,7 +209,7 @@ pub enum Event {
 }
 
 /// What bringing a bundle came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Totals {
     /// Images whose names were read back.
     pub images: usize,
@@ -208,5 +218,11 @@ pub struct Totals {
     /// Bytes that were needed and there.
     pub bytes_skipped: u64,
     /// How long it took.
+    #[serde(serialize_with = "seconds")]
     pub elapsed: Duration,
+}
+
+/// Durations are seconds wherever programs read them.
+fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(duration.as_secs_f64())
 }

@@ -32,6 +32,7 @@ pub(super) struct Healing {
     running: bool,
     last: Option<Instant>,
     retry: Option<Retry>,
+    reason: Option<String>,
     tidied: bool,
     /// Whether something happened since the last look.
     wanted: bool,
@@ -45,6 +46,7 @@ impl Healing {
             running: false,
             last: None,
             retry: None,
+            reason: None,
             tidied: false,
             wanted: true,
         }
@@ -64,6 +66,11 @@ impl Healing {
 
     pub(super) fn wake(&self) -> Option<Instant> {
         (!self.running).then_some(self.due)
+    }
+
+    /// Why the store doesn't answer, while it doesn't.
+    pub(super) fn reason(&self) -> Option<&str> {
+        self.reason.as_deref()
     }
 
     /// Whether nothing is going on, and nothing has happened that asks for a look.
@@ -94,6 +101,7 @@ impl Agent {
             Ok(Looked { view, sandbox }) => {
                 self.reachable(now);
                 self.reconcile(&view, now);
+                self.records.clone_from(&view.records);
                 self.check_sandbox(sandbox, &view);
                 self.start_verifying();
             }
@@ -104,6 +112,7 @@ impl Agent {
     fn reachable(&mut self, now: Instant) {
         self.healing.tidied = true;
         self.healing.retry = None;
+        self.healing.reason = None;
         if self.store == StoreState::Reachable {
             return;
         }
@@ -125,6 +134,7 @@ impl Agent {
         self.store = StoreState::Unreachable;
         let retry = Retry::after(self.healing.retry, now);
         self.healing.retry = Some(retry);
+        self.healing.reason = Some(error.to_string());
         self.healing.due = retry.at;
         self.context.report(&Event::StoreUnreachable {
             store: self.context.store.describe(),

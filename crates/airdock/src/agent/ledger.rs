@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::offer::Offer;
+use super::publish::Refused;
 use super::scan::Fingerprint;
 
 /// The format of the files. A file of another version is left alone and counts as absent.
@@ -36,6 +37,12 @@ pub struct Entry {
     pub reason: Option<String>,
     /// What it gives, and what an earlier version of it gave and this one doesn't replace.
     pub held: Vec<Held>,
+    /// Images of it that can't be imported.
+    #[serde(default)]
+    pub refused: Vec<Refused>,
+    /// When the verdict was reached.
+    #[serde(default)]
+    pub judged: Option<Timestamp>,
     /// When it went, while its images may still be held for it.
     pub gone: Option<Timestamp>,
     /// The kernel's boot id at the time of the import.
@@ -65,6 +72,8 @@ impl Entry {
             verdict: Verdict::Incomplete,
             reason: None,
             held: Vec::new(),
+            refused: Vec::new(),
+            judged: None,
             gone: None,
             boot: String::new(),
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use airdock_bundle::Verdict;
 use airdock_bundle::digest::Digest;
+use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::event::Event;
@@ -39,7 +40,7 @@ pub struct Published {
 }
 
 /// An image that isn't imported.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
     /// Its names, or its digest where it has none; escaped.
     pub image: String,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -20,9 +21,11 @@ use super::tracked::{State, Tracked};
 use super::unclean::Boot;
 use super::watch::{Hint, Watcher};
 use super::work::Done;
+use crate::admin::server::Query;
 use crate::config::WatchSettings;
 use crate::exit::Exit;
 use crate::store::Store;
+use crate::store::view::Record;
 
 /// Events come in bursts; they are waited for this long before a directory is listed.
 const SCAN_DELAY: Duration = Duration::from_millis(20);
@@ -66,6 +69,11 @@ pub struct Agent {
     pub(super) boot: Boot,
     /// The image that CRI starts every pod with, once it was asked; told when nothing has it.
     pub(super) sandbox: Sandbox,
+    /// What the store's names pointed to when it was looked at last.
+    pub(super) records: BTreeMap<String, Record>,
+    pub(super) started: Timestamp,
+    /// Whether all that stood in the sources at the start has come to an end.
+    pub(super) ready: bool,
     /// When the sources are listed next.
     pub(super) scan_at: Instant,
     /// Sources whose state was reported as missing.
@@ -73,11 +81,17 @@ pub struct Agent {
     /// For each source, whether the kernel tells of its changes; empty before the first listing.
     pub(super) told: Vec<bool>,
     mode: Mode,
+    queries: mpsc::Receiver<Query>,
 }
 
 impl Agent {
-    /// Takes the state directory and starts to watch.
-    pub fn new(settings: WatchSettings, context: Context, mode: Mode) -> Result<Self, LedgerError> {
+    /// Takes the state directory and starts to watch. `queries` are answered while it runs.
+    pub fn new(
+        settings: WatchSettings,
+        context: Context,
+        mode: Mode,
+        queries: mpsc::Receiver<Query>,
+    ) -> Result<Self, LedgerError> {
         let directories = settings.sources.iter().map(|s| s.directory.clone());
         let ledger = Ledger::open(&settings.state_directory)?;
         Ok(Self {
@@ -90,12 +104,16 @@ impl Agent {
             store: StoreState::Unknown,
             healing: Healing::now(),
             departures: Departures::default(),
+            records: BTreeMap::new(),
+            started: Timestamp::now(),
+            ready: false,
             scan_at: Instant::now(),
             missing: HashSet::new(),
             told: Vec::new(),
             settings,
             context,
             mode,
+            queries,
         })
     }
 
@@ -115,6 +133,10 @@ impl Agent {
                 hint = self.watcher.hint() => self.hinted(hint),
                 Some(done) = self.tasks.join_next(), if !self.tasks.is_empty() => {
                     self.finished(done);
+                }
+                Some(query) = self.queries.recv() => {
+                    // Who asked may have gone.
+                    drop(query.send(self.status()));
                 }
                 Some(()) = store_events.recv() => self.healing.soon(Instant::now()),
                 () = sleep_until(wake) => {}
@@ -138,6 +160,7 @@ impl Agent {
         self.advance_bundles(now);
         self.start_work(now);
         self.start_healing(now);
+        self.ready |= self.store == StoreState::Reachable && self.is_done();
     }
 
     fn next_wake(&self) -> Instant {

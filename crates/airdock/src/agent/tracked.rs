@@ -81,6 +81,8 @@ pub enum State {
         retry: Retry,
         /// What a command would exit with because of it.
         exit: Exit,
+        /// Why.
+        reason: String,
     },
     /// It is no longer there; its images are held for a while.
     Departed {
@@ -195,6 +197,7 @@ impl Tracked {
             held.extend(self.superseded(&brought.offer));
         }
         self.entry.held = held;
+        self.entry.refused.clone_from(&brought.refused);
         self.judged(brought.verdict, reason, seen);
         self.state = State::Imported;
     }
@@ -204,6 +207,7 @@ impl Tracked {
         for held in &mut self.entry.held {
             held.live = false;
         }
+        self.entry.refused.clear();
         self.judged(verdict, Some(reason), seen);
         self.state = State::Judged { again: None };
     }
@@ -212,6 +216,7 @@ impl Tracked {
         self.entry.verdict = verdict;
         self.entry.reason = reason;
         self.entry.fingerprint = seen;
+        self.entry.judged = Some(Timestamp::now());
         self.entry.gone = None;
     }
 

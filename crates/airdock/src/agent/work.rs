@@ -241,7 +241,12 @@ impl Agent {
         }
         let retry = Retry::after(tried, now);
         let exit = failure.exit();
-        bundle.state = State::Failing { retry, exit };
+        let reason = failure.to_string();
+        bundle.state = State::Failing {
+            retry,
+            exit,
+            reason,
+        };
         self.context.report(&Event::Failed {
             bundle: path.to_owned(),
             reason: failure.to_string(),

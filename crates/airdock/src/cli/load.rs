@@ -18,7 +18,7 @@ use crate::agent::settle::Settled;
 use crate::config::OnConflict;
 use crate::exit::Exit;
 use crate::output::load::Report;
-use crate::output::{self, Bars, Format, Reporter};
+use crate::output::{self, Bars, Format, Reporter, Shown};
 use crate::store::{Role, labels};
 
 /// How standard input is called in reports.
@@ -71,11 +71,12 @@ pub(super) async fn run(global: &GlobalOptions, options: LoadOptions) -> anyhow:
 }
 
 fn reporter() -> Reporter {
-    if io::stderr().is_terminal() {
-        Reporter::Bars(Bars::new())
+    let shown = if io::stderr().is_terminal() {
+        Shown::Bars(Bars::new())
     } else {
-        Reporter::Problems
-    }
+        Shown::Problems
+    };
+    Reporter::new(shown)
 }
 
 async fn load(path: &Path, options: &LoadOptions, context: &Context) -> (Report, Exit) {

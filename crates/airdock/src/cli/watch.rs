@@ -1,21 +1,28 @@
 //! `airdock watch`: the agent.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context as _;
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::options::{FIRST, GlobalOptions, absolute};
+use crate::admin::DEFAULT_SOCKET;
+use crate::admin::server::{Query, Served, Server};
 use crate::agent::context::Context;
+use crate::agent::event::Event;
 use crate::agent::first::First;
 use crate::agent::{Agent, Mode};
 use crate::config::{Distro, OnConflict, OnRemove, Policy, Source, WatchSettings};
 use crate::exit::Exit;
-use crate::output::Reporter;
+use crate::output::{Reporter, Shown};
 use crate::store::Role;
+
+const DEFAULT_STATE_DIR: &str = "/var/lib/airdock";
 
 #[derive(Debug, Args)]
 pub(super) struct WatchOptions {
@@ -43,11 +50,18 @@ pub(super) struct WatchOptions {
     /// Where the agent remembers what it has done
     #[arg(
         long,
-        default_value = "/var/lib/airdock",
+        default_value = DEFAULT_STATE_DIR,
         env = "AIRDOCK_STATE_DIR",
         value_name = "DIR"
     )]
     state_dir: PathBuf,
+    /// Where the agent answers questions [default: /run/airdock/airdock.sock, or airdock.sock in
+    /// another state directory than the default]
+    #[arg(long, env = "AIRDOCK_SOCKET", value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// Who may ask besides root
+    #[arg(long, value_name = "GROUP")]
+    socket_group: Option<String>,
     /// MiB that must stay free where the store is
     #[arg(long, default_value_t = 0, value_name = "MIB")]
     reserve: u64,
@@ -69,12 +83,71 @@ pub(super) async fn run(global: &GlobalOptions, options: WatchOptions) -> anyhow
         platform: global.matcher(),
         reserve,
         first: First::new(&options.first),
-        reporter: Reporter::Log,
+        reporter: Reporter::new(Shown::Log),
         cancel: stopped_by_signals(),
     };
+    let socket = options.socket();
+    let group = options.socket_group.as_deref().map(group_id).transpose()?;
     let settings = settings(global, options)?;
-    let agent = Agent::new(settings, context, mode)?;
-    Ok(agent.run().await?)
+    let (served, queries) = serve(socket, group, &context.reporter).await?;
+    let agent = Agent::new(settings, context, mode, queries)?;
+    let exit = agent.run().await;
+    drop(served);
+    Ok(exit?)
+}
+
+/// The status socket. One that was asked for must be had; the default one is done without.
+async fn serve(
+    socket: Socket,
+    group: Option<u32>,
+    reporter: &Reporter,
+) -> anyhow::Result<(Option<Served>, mpsc::Receiver<Query>)> {
+    match (Server::bind(&socket.path, group).await, socket.asked_for) {
+        (Ok(server), _) => {
+            let (served, queries) = server.serve(reporter.clone());
+            Ok((Some(served), queries))
+        }
+        (Err(error), true) => Err(error.into()),
+        (Err(error), false) => {
+            let reason = error.to_string();
+            reporter.report(&Event::NoStatusSocket { reason });
+            Ok((None, mpsc::channel(1).1))
+        }
+    }
+}
+
+struct Socket {
+    path: PathBuf,
+    asked_for: bool,
+}
+
+impl WatchOptions {
+    /// Beside the state, unless that is where it is by default.
+    fn socket(&self) -> Socket {
+        let default = Path::new(DEFAULT_STATE_DIR) == self.state_dir;
+        let beside = || match default {
+            true => PathBuf::from(DEFAULT_SOCKET),
+            false => self.state_dir.join("airdock.sock"),
+        };
+        Socket {
+            path: self.socket.clone().unwrap_or_else(beside),
+            asked_for: self.socket.is_some(),
+        }
+    }
+}
+
+/// A group by its number, or by its name in the node's own list.
+fn group_id(typed: &str) -> anyhow::Result<u32> {
+    if let Ok(id) = typed.parse() {
+        return Ok(id);
+    }
+    let groups = std::fs::read_to_string("/etc/group").context("/etc/group")?;
+    let mut entries = groups.lines().map(|line| line.split(':'));
+    let id = entries.find_map(|mut fields| {
+        let name = fields.next()?;
+        (name == typed).then(|| fields.nth(1)?.parse().ok())?
+    });
+    id.with_context(|| format!("no group {typed:?} in /etc/group; say its number"))
 }
 
 fn settings(global: &GlobalOptions, options: WatchOptions) -> anyhow::Result<WatchSettings> {

@@ -35,6 +35,13 @@ pub(super) fn write(event: &Event) {
                 reason
             );
         }
+        Event::NoStatusSocket { reason } => {
+            warn!(
+                msg = "going on without a status socket",
+                component = "admin",
+                reason
+            );
+        }
         Event::BundlesDisagree { .. } | Event::ForeignName { .. } => write_conflict(event),
         _ => write_import(event),
     }

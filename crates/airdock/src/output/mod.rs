@@ -13,7 +13,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 pub use progress::Bars;
-pub use reporter::Reporter;
+pub use reporter::{Reporter, Shown};
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

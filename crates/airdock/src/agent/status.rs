@@ -1,0 +1,203 @@
+//! What the agent knows, as the status document.
+
+use std::collections::BTreeMap;
+
+use airdock_bundle::Verdict;
+use tokio::time::Instant;
+
+use super::run::{Agent, StoreState};
+use super::tracked::{State, Tracked};
+use crate::admin::document::{
+    AgentStatus, BundleState, BundleStatus, ImageStatus, SourceStatus, Status, StoreStatus, VERSION,
+};
+use crate::agent::bring::OwnedHolding;
+use crate::agent::offer::OfferedImage;
+use crate::store::labels;
+
+impl Agent {
+    /// Everything at this moment, after a look at the directories: who has just copied a bundle
+    /// and asks is told of that bundle.
+    pub(super) fn status(&mut self) -> Status {
+        self.scan();
+        Status {
+            version: VERSION,
+            agent: self.agent_status(),
+            store: self.store_status(),
+            sources: self.source_statuses(),
+            bundles: self.bundle_statuses(),
+            images: self.image_statuses(),
+        }
+    }
+
+    fn agent_status(&self) -> AgentStatus {
+        AgentStatus {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            started: self.started,
+            state_dir: self.settings.state_directory.clone(),
+            ready: self.ready,
+        }
+    }
+
+    fn store_status(&self) -> StoreStatus {
+        let state = match self.store {
+            StoreState::Unknown => "unknown",
+            StoreState::Reachable => "reachable",
+            StoreState::Unreachable => "unreachable",
+        };
+        StoreStatus {
+            name: self.context.store.describe(),
+            state: state.to_owned(),
+            reason: self.healing.reason().map(str::to_owned),
+        }
+    }
+
+    fn source_statuses(&self) -> Vec<SourceStatus> {
+        let sources = self.settings.sources.iter().enumerate();
+        let status = |(index, source): (usize, &crate::config::Source)| {
+            let state = match (self.missing.contains(&index), self.told.get(index)) {
+                (true, _) => "missing",
+                (false, Some(true)) => "watched",
+                (false, _) => "polled",
+            };
+            let bundles = self.bundles.values().filter(|b| b.source == index);
+            SourceStatus {
+                directory: source.directory.clone(),
+                state: state.to_owned(),
+                bundles: bundles.count(),
+            }
+        };
+        sources.map(status).collect()
+    }
+
+    fn bundle_statuses(&self) -> Vec<BundleStatus> {
+        let now = Instant::now();
+        let bundles = self.bundles.values();
+        bundles
+            .map(|bundle| self.bundle_status(bundle, now))
+            .collect()
+    }
+
+    fn bundle_status(&self, bundle: &Tracked, now: Instant) -> BundleStatus {
+        let state = state(bundle);
+        let progress = self.context.reporter.progress(bundle.path());
+        let progress = progress.filter(|_| state == BundleState::Importing);
+        let held = &bundle.entry.held;
+        let retry = bundle.wake().filter(|_| {
+            matches!(
+                state,
+                BundleState::Failing | BundleState::Incomplete | BundleState::Releasing
+            )
+        });
+        BundleStatus {
+            path: bundle.path().clone(),
+            state,
+            verdict: bundle.entry.judged.map(|_| bundle.entry.verdict),
+            reason: self.reason(bundle, state),
+            id: bundle.live_offer().map(|offer| offer.short_id().to_owned()),
+            size: bundle.candidate.fingerprint.size,
+            fingerprint: bundle.candidate.fingerprint,
+            arrived: bundle.entry.arrived,
+            judged: bundle.entry.judged,
+            images: held.iter().map(|held| held.offer.images.len()).sum(),
+            holds_earlier: state != BundleState::Releasing && held.iter().any(|held| !held.live),
+            bytes_done: progress.map(|progress| progress.done),
+            bytes_total: progress.map(|progress| progress.total),
+            retry_seconds: retry.map(|at| at.saturating_duration_since(now).as_secs_f64()),
+        }
+    }
+
+    fn reason(&self, bundle: &Tracked, state: BundleState) -> Option<String> {
+        match (&bundle.state, state) {
+            (State::Failing { reason, .. }, _) => Some(reason.clone()),
+            (State::Waiting { .. }, _) if self.store != StoreState::Reachable => {
+                Some("the store does not answer".to_owned())
+            }
+            (State::Settling { tried, .. }, _) => tried.map(|_| "being tried again".to_owned()),
+            (State::Waiting { .. } | State::Importing { .. }, _) => None,
+            _ => bundle.entry.reason.clone(),
+        }
+    }
+
+    /// Names by the rules of the plan: of several bundles the one that has the name comes first.
+    fn image_statuses(&self) -> Vec<ImageStatus> {
+        let mut holdings = self.holdings();
+        holdings.sort_by(|a, b| (b.arrived, &b.path).cmp(&(a.arrived, &a.path)));
+        let mut images: BTreeMap<String, ImageStatus> = BTreeMap::new();
+        for holding in &holdings {
+            for image in &holding.offer.images {
+                for name in &image.names {
+                    let name = name.to_string();
+                    let status = images
+                        .entry(name.clone())
+                        .or_insert_with(|| self.image_status(name, image, holding));
+                    if !status.bundles.contains(&holding.path) {
+                        status.bundles.push(holding.path.clone());
+                    }
+                }
+            }
+        }
+        let refused = self.bundles.values().flat_map(refused);
+        for image in refused {
+            images.entry(image.name.clone()).or_insert(image);
+        }
+        images.into_values().collect()
+    }
+
+    fn image_status(
+        &self,
+        name: String,
+        image: &OfferedImage,
+        holding: &OwnedHolding,
+    ) -> ImageStatus {
+        let record = self.records.get(&name);
+        let pin = record.and_then(|record| record.labels.get(labels::CRI_PINNED));
+        let names = self.context.store.rules().names(image);
+        let others = names.into_iter().filter(|other| *other != name);
+        ImageStatus {
+            digest: record.map(|record| record.target.to_string()),
+            wanted: Some(image.target.digest.to_string()),
+            config: Some(image.config.to_string()),
+            platform: Some(image.platform.clone()),
+            size: image.size(),
+            pinned: pin.is_some_and(|pin| pin == labels::CRI_PINNED_VALUE),
+            also: others
+                .filter(|other| self.records.contains_key(other))
+                .collect(),
+            bundles: Vec::new(),
+            since: Some(holding.arrived),
+            refused: None,
+            name,
+        }
+    }
+}
+
+fn state(bundle: &Tracked) -> BundleState {
+    match (&bundle.state, bundle.entry.verdict) {
+        (State::Settling { .. }, _) => BundleState::Settling,
+        (State::Waiting { .. }, _) => BundleState::Waiting,
+        (State::Importing { .. }, _) => BundleState::Importing,
+        (State::Imported, _) => BundleState::Imported,
+        (State::Judged { .. }, Verdict::Incomplete) => BundleState::Incomplete,
+        (State::Judged { .. }, _) => BundleState::Refused,
+        (State::Failing { .. }, _) => BundleState::Failing,
+        (State::Departed { .. }, _) => BundleState::Releasing,
+    }
+}
+
+/// Images of a bundle that aren't imported, under what the bundle calls them.
+fn refused(bundle: &Tracked) -> impl Iterator<Item = ImageStatus> + '_ {
+    bundle.entry.refused.iter().map(|refused| ImageStatus {
+        name: refused.image.clone(),
+        digest: None,
+        wanted: None,
+        config: None,
+        platform: None,
+        size: 0,
+        pinned: false,
+        also: Vec::new(),
+        bundles: vec![bundle.path().clone()],
+        since: None,
+        refused: Some(refused.reason.clone()),
+    })
+}
