@@ -59,8 +59,10 @@ pub struct StoreStatus {
 pub struct SourceStatus {
     /// Its path.
     pub directory: PathBuf,
-    /// `watched`, `polled` or `missing`.
+    /// `watched`, `polled`, `missing`, or `unseen` before the first look.
     pub state: String,
+    /// Why it isn't watched.
+    pub reason: Option<String>,
     /// Bundles in it.
     pub bundles: usize,
 }

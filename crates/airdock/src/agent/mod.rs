@@ -27,6 +27,7 @@ pub mod retry;
 mod run;
 pub mod scan;
 pub mod settle;
+pub mod sources;
 mod status;
 pub mod tracked;
 mod unclean;

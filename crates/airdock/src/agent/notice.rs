@@ -1,7 +1,6 @@
 //! From listings of the sources to bundles that are new, changed, settled or gone.
 
 use std::collections::HashMap;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use tokio::time::Instant;
@@ -11,7 +10,7 @@ use super::failure::Failure;
 use super::ledger::{Entry, LedgerError};
 use super::retry::Retry;
 use super::run::Agent;
-use super::scan::{Candidate, scan};
+use super::scan::Candidate;
 use super::settle::{Probe, Settled, probe};
 use super::tracked::{State, Tracked};
 use super::watch::POLL;
@@ -22,81 +21,33 @@ impl Agent {
     pub(super) fn remember(&mut self) -> Result<(), LedgerError> {
         let now = Instant::now();
         for entry in self.ledger.load()? {
-            let sources = &self.settings.sources;
-            let Some(source) = sources.iter().position(|s| s.directory == entry.source) else {
+            if self.settings.source(&entry.source).is_none() {
                 continue;
-            };
+            }
             let candidate = Candidate {
                 path: entry.path.clone(),
                 fingerprint: entry.fingerprint,
                 is_directory: false,
             };
-            let bundle = Tracked::remembered(source, entry, candidate, now);
+            let bundle = Tracked::remembered(entry, candidate, now);
             self.bundles.insert(bundle.path().clone(), bundle);
         }
         Ok(())
     }
 
-    /// Lists all sources.
-    pub(super) fn scan(&mut self) {
-        let now = Instant::now();
-        let told = self.watcher.renew();
-        for source in 0..self.settings.sources.len() {
-            self.scan_source(source, now, told.get(source) == Some(&true));
-        }
-        let all_told = told.iter().all(|told| *told) && self.missing.is_empty();
-        let pause = if all_told { self.settings.resync } else { POLL };
-        self.told = told;
-        self.scan_at = now + pause.min(self.settings.resync);
-    }
-
-    fn scan_source(&mut self, source: usize, now: Instant, told: bool) {
-        let Some(directory) = self
-            .settings
-            .sources
-            .get(source)
-            .map(|s| s.directory.clone())
-        else {
-            return;
-        };
-        match scan(&directory) {
-            Ok(candidates) => {
-                let is_new = self.told.is_empty() || self.missing.remove(&source);
-                if is_new {
-                    self.context.report(&Event::Watching {
-                        directory: directory.clone(),
-                        polled: !told,
-                    });
-                }
-                self.compare(source, &directory, candidates, now);
-            }
-            Err(error) => self.source_missing(source, directory, &error),
-        }
-    }
-
-    /// A directory that can't be listed takes nothing away: a disk may come back.
-    fn source_missing(&mut self, source: usize, directory: PathBuf, error: &io::Error) {
-        if self.missing.insert(source) {
-            let reason = error.to_string();
-            self.context
-                .report(&Event::SourceMissing { directory, reason });
-        }
-    }
-
-    fn compare(
-        &mut self,
-        source: usize,
-        directory: &Path,
-        candidates: Vec<Candidate>,
-        now: Instant,
-    ) {
+    /// Takes in what stands in a source.
+    pub(super) fn compare(&mut self, source: &Path, candidates: Vec<Candidate>, now: Instant) {
         let mut listed: HashMap<PathBuf, Candidate> = candidates
             .into_iter()
             .map(|c| (c.path.clone(), c))
             .collect();
         let (mut changed, mut gone) = (0, 0);
         let grace = self.grace(source);
-        for bundle in self.bundles.values_mut().filter(|b| b.source == source) {
+        for bundle in self
+            .bundles
+            .values_mut()
+            .filter(|b| b.entry.source == source)
+        {
             match listed.remove(bundle.path()) {
                 Some(candidate) => changed += usize::from(look(bundle, candidate, now)),
                 None if matches!(bundle.state, State::Departed { .. }) => {}
@@ -113,12 +64,12 @@ impl Agent {
         }
         changed += listed.len();
         for (path, candidate) in listed {
-            let bundle = Tracked::found(source, directory, candidate, now);
+            let bundle = Tracked::found(source, candidate, now);
             self.bundles.insert(path, bundle);
         }
         if changed + gone > 0 {
             self.context.report(&Event::DirectoryChanged {
-                directory: directory.to_owned(),
+                directory: source.to_owned(),
                 changed,
                 gone,
             });

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use super::event::Event;
 use super::plan::Orphan;
 use super::run::Agent;
+use super::tracked::Tracked;
 use super::work::Done;
 use crate::config::{OnRemove, Policy};
 use crate::store::labels::source_id;
@@ -56,7 +57,11 @@ impl Departures {
 }
 
 impl Agent {
+    /// What is on its way may be what a name was released for: a renamed bundle. It is waited for.
     pub(super) fn start_release(&mut self, orphans: Vec<Orphan>, now: Instant) {
+        if self.bundles.values().any(Tracked::is_on_its_way) {
+            return;
+        }
         let policies = self.policies();
         let (due, next) = self.departures.due(orphans, &policies, now);
         if let Some(next) = next {

@@ -1,7 +1,7 @@
 //! The agent's loop: one task that owns all state. Whatever takes time runs beside it and comes
 //! back as a value.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use super::heal::Healing;
 use super::heal::Sandbox;
 use super::ledger::{Ledger, LedgerError};
 use super::release::Departures;
+use super::sources::SourceState;
 use super::tracked::{State, Tracked};
 use super::unclean::Boot;
 use super::watch::{Hint, Watcher};
@@ -76,10 +77,8 @@ pub struct Agent {
     pub(super) ready: bool,
     /// When the sources are listed next.
     pub(super) scan_at: Instant,
-    /// Sources whose state was reported as missing.
-    pub(super) missing: HashSet<usize>,
-    /// For each source, whether the kernel tells of its changes; empty before the first listing.
-    pub(super) told: Vec<bool>,
+    /// How each source was found.
+    pub(super) sources: BTreeMap<PathBuf, SourceState>,
     mode: Mode,
     queries: mpsc::Receiver<Query>,
 }
@@ -92,13 +91,14 @@ impl Agent {
         mode: Mode,
         queries: mpsc::Receiver<Query>,
     ) -> Result<Self, LedgerError> {
-        let directories = settings.sources.iter().map(|s| s.directory.clone());
+        let sources = settings.sources.iter();
+        let directories: Vec<PathBuf> = sources.map(|s| s.directory.clone()).collect();
         let ledger = Ledger::open(&settings.state_directory)?;
         Ok(Self {
             ledger,
             boot: Boot::begin(&settings.state_directory),
             sandbox: Sandbox::default(),
-            watcher: Watcher::start(directories.collect()),
+            watcher: Watcher::start(&directories),
             bundles: BTreeMap::new(),
             tasks: JoinSet::new(),
             store: StoreState::Unknown,
@@ -108,8 +108,7 @@ impl Agent {
             started: Timestamp::now(),
             ready: false,
             scan_at: Instant::now(),
-            missing: HashSet::new(),
-            told: Vec::new(),
+            sources: BTreeMap::new(),
             settings,
             context,
             mode,
@@ -194,9 +193,9 @@ impl Agent {
             Mode::Forever => Exit::Success,
             Mode::Once if self.context.cancel.is_cancelled() => Exit::Interrupted,
             Mode::Once if self.store == StoreState::Unreachable => Exit::Store,
-            Mode::Once if !self.missing.is_empty() => Exit::Unreadable,
             Mode::Once => {
-                let exits = self.bundles.values().map(Tracked::exit);
+                let sources = self.sources.values().map(SourceState::exit);
+                let exits = self.bundles.values().map(Tracked::exit).chain(sources);
                 exits.max().unwrap_or(Exit::Success)
             }
         }

@@ -1,6 +1,7 @@
 //! What the agent knows, as the status document.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use airdock_bundle::Verdict;
 use tokio::time::Instant;
@@ -53,21 +54,19 @@ impl Agent {
     }
 
     fn source_statuses(&self) -> Vec<SourceStatus> {
-        let sources = self.settings.sources.iter().enumerate();
-        let status = |(index, source): (usize, &crate::config::Source)| {
-            let state = match (self.missing.contains(&index), self.told.get(index)) {
-                (true, _) => "missing",
-                (false, Some(true)) => "watched",
-                (false, _) => "polled",
-            };
-            let bundles = self.bundles.values().filter(|b| b.source == index);
-            SourceStatus {
-                directory: source.directory.clone(),
-                state: state.to_owned(),
-                bundles: bundles.count(),
-            }
+        let of = |directory: &PathBuf| {
+            let bundles = self.bundles.values();
+            bundles.filter(|b| b.entry.source == *directory).count()
         };
-        sources.map(status).collect()
+        let sources = self.sources.iter();
+        sources
+            .map(|(directory, state)| SourceStatus {
+                directory: directory.clone(),
+                state: state.as_str().to_owned(),
+                reason: state.reason().map(str::to_owned),
+                bundles: of(directory),
+            })
+            .collect()
     }
 
     fn bundle_statuses(&self) -> Vec<BundleStatus> {

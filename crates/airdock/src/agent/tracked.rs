@@ -21,8 +21,6 @@ const WRITER_POLL: Duration = Duration::from_secs(1);
 /// A bundle.
 #[derive(Debug)]
 pub struct Tracked {
-    /// The index of its source.
-    pub source: usize,
     /// How it looked at the last listing.
     pub candidate: Candidate,
     /// Since when it has looked like that.
@@ -93,11 +91,10 @@ pub enum State {
 
 impl Tracked {
     /// A bundle that has just been found.
-    pub fn found(source: usize, directory: &Path, candidate: Candidate, now: Instant) -> Self {
+    pub fn found(source: &Path, candidate: Candidate, now: Instant) -> Self {
         let path = candidate.path.clone();
         Self {
-            source,
-            entry: Entry::new(path, directory.to_owned(), candidate.fingerprint),
+            entry: Entry::new(path, source.to_owned(), candidate.fingerprint),
             candidate,
             stable_since: now,
             state: State::Settling {
@@ -109,7 +106,7 @@ impl Tracked {
     }
 
     /// A bundle that is remembered and looks as it did: it isn't read.
-    pub fn remembered(source: usize, entry: Entry, candidate: Candidate, now: Instant) -> Self {
+    pub fn remembered(entry: Entry, candidate: Candidate, now: Instant) -> Self {
         let retry = || Retry::after(None, now);
         let state = match entry.verdict {
             Verdict::Ok | Verdict::Partial => State::Imported,
@@ -119,7 +116,6 @@ impl Tracked {
             _ => State::Judged { again: None },
         };
         Self {
-            source,
             candidate,
             stable_since: now,
             entry,
@@ -240,6 +236,11 @@ impl Tracked {
     pub fn live_offer(&self) -> Option<&Offer> {
         let held = self.entry.held.iter().find(|held| held.live)?;
         Some(&held.offer)
+    }
+
+    /// Whether it will be told soon what it gives.
+    pub fn is_on_its_way(&self) -> bool {
+        matches!(self.state, State::Waiting { .. } | State::Importing { .. })
     }
 
     /// Whether it has come to an end, until something changes.

@@ -53,14 +53,13 @@ pub enum Hint {
 pub struct Watcher {
     hints: mpsc::Receiver<Hint>,
     watches: Option<Watches>,
-    sources: Vec<PathBuf>,
     parents: Parents,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl Watcher {
     /// Starts to watch. Never fails: what can't be watched is polled.
-    pub fn start(sources: Vec<PathBuf>) -> Self {
+    pub fn start(sources: &[PathBuf]) -> Self {
         let (sender, hints) = mpsc::channel(1);
         let inotify = Inotify::init().ok();
         let watches = inotify.as_ref().map(Inotify::watches);
@@ -77,7 +76,6 @@ impl Watcher {
         Self {
             hints,
             watches,
-            sources,
             parents,
             task,
         }
@@ -91,11 +89,10 @@ impl Watcher {
         }
     }
 
-    /// Makes sure that what stands at each path now is what is watched; cheap where it is.
-    /// Returns for each source whether the kernel tells of its changes.
-    pub fn renew(&mut self) -> Vec<bool> {
-        let told = |source: &PathBuf| self.watch(source).is_ok() && !is_remote(source);
-        self.sources.iter().map(told).collect()
+    /// Makes sure that what stands at a source's path now is what is watched; cheap where it is.
+    /// Returns whether the kernel tells of its changes.
+    pub fn renew(&mut self, source: &Path) -> bool {
+        self.watch(source).is_ok() && !is_remote(source)
     }
 
     /// Watching an inode twice is watching it once; a new directory at the path gets a new watch.

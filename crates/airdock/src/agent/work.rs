@@ -99,7 +99,7 @@ impl Agent {
     /// For whom a bundle is brought, and who else holds images.
     fn standing(&self, path: &Path) -> Standing {
         let own = self.bundles.get(path);
-        let source = own.and_then(|b| self.settings.sources.get(b.source));
+        let source = own.and_then(|b| self.settings.source(&b.entry.source));
         let is_other = |h: &OwnedHolding| h.path != path || !h.live;
         Standing {
             source: source.map_or_else(String::new, |s| source_id(&s.directory)),
@@ -113,7 +113,7 @@ impl Agent {
     /// Everything that any bundle holds.
     pub(super) fn holdings(&self) -> Vec<OwnedHolding> {
         let holdings = self.bundles.values().flat_map(|bundle| {
-            let source = self.settings.sources.get(bundle.source);
+            let source = self.settings.source(&bundle.entry.source);
             let source_label = source.map_or_else(String::new, |s| source_id(&s.directory));
             let on_conflict = source.map_or_else(Default::default, |s| s.policy.on_conflict);
             bundle.entry.held.iter().map(move |held| OwnedHolding {
@@ -128,8 +128,8 @@ impl Agent {
         holdings.collect()
     }
 
-    pub(super) fn grace(&self, source: usize) -> Duration {
-        let source = self.settings.sources.get(source);
+    pub(super) fn grace(&self, source: &Path) -> Duration {
+        let source = self.settings.source(source);
         source.map_or(Duration::ZERO, |s| s.policy.release_grace)
     }
 
@@ -171,11 +171,14 @@ impl Agent {
             Err(failure) => self.judged(path, seen, &failure, Retry::after(tried, now)),
         }
         self.settle_if_changed(path, seen, now);
+        // Two bundles that were brought at once may have disagreed about a name, and releases
+        // waited for this.
+        self.healing.soon(now);
     }
 
     fn imported(&mut self, path: &Path, seen: Fingerprint, brought: &Brought, now: Instant) {
-        let source = self.bundles.get(path).map(|bundle| bundle.source);
-        let grace = source.map_or(Duration::ZERO, |source| self.grace(source));
+        let bundle = self.bundles.get(path);
+        let grace = bundle.map_or(Duration::ZERO, |b| self.grace(&b.entry.source));
         let Some(bundle) = self.bundles.get_mut(path) else {
             return;
         };
@@ -185,8 +188,6 @@ impl Agent {
         if gone {
             bundle.departed(now, grace);
         }
-        // Two bundles that were brought at once may have disagreed about a name.
-        self.healing.soon(now);
     }
 
     /// Writes down what was found, unless the file has changed since: then it goes again.

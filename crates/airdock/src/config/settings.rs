@@ -1,6 +1,6 @@
 //! What the agent was told to do, resolved.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -69,4 +69,11 @@ pub struct WatchSettings {
     pub resync: Duration,
     /// Where the ledger is.
     pub state_directory: PathBuf,
+}
+
+impl WatchSettings {
+    /// The source at a directory, where there is one.
+    pub fn source(&self, directory: &Path) -> Option<&Source> {
+        self.sources.iter().find(|s| s.directory == directory)
+    }
 }
