@@ -4,6 +4,7 @@ mod inspect;
 mod load;
 mod options;
 mod plan;
+mod verify;
 mod watch;
 
 use std::process::ExitCode;
@@ -39,6 +40,8 @@ enum Command {
     Load(load::LoadOptions),
     /// Shows what bundles hold, and whether they can be imported.
     Inspect(inspect::InspectOptions),
+    /// Reads everything in bundles, for every platform, and says what is damaged or lacking.
+    Verify(verify::VerifyOptions),
     /// Shows what loading bundles would do to the store, without doing it.
     Plan(plan::PlanOptions),
 }
@@ -56,6 +59,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Inspect(options) => inspect::run(&global, &options),
         Command::Load(options) => runtime()?.block_on(load::run(&global, options)),
         Command::Plan(options) => runtime()?.block_on(plan::run(&global, options)),
+        Command::Verify(options) => verify::run(&global, &options),
         Command::Watch(options) => runtime()?.block_on(watch::run(&global, options)),
     }
 }

@@ -8,6 +8,7 @@ mod log;
 pub mod plan;
 mod progress;
 mod reporter;
+pub mod verify;
 
 use clap::ValueEnum;
 use serde::Serialize;

@@ -10,6 +10,7 @@
 mod cli;
 mod layout;
 mod support;
+mod verify;
 mod watching;
 
 use std::process::ExitCode;
@@ -20,5 +21,6 @@ fn main() -> ExitCode {
     let suite = Suite::new();
     let suite = cli::tests(suite);
     let suite = layout::tests(suite);
+    let suite = verify::tests(suite);
     watching::tests(suite).run()
 }
