@@ -32,6 +32,14 @@ pub enum Exit {
     Store,
     /// Another agent already works on the same state directory.
     Busy,
+    /// `wait`: nothing that is watched has what was asked for.
+    NotHeld,
+    /// `wait`: something goes wrong that is tried again, until now in vain.
+    Failing,
+    /// `wait`: it isn't over yet, and the time is.
+    Timeout,
+    /// No agent answers.
+    NoAgent,
     /// Anything else that went wrong.
     Failure,
     /// Stopped by a signal before the work was done.
@@ -55,6 +63,10 @@ impl Exit {
             Self::NoSpace => 10,
             Self::Lacking => 11,
             Self::Busy => 12,
+            Self::Timeout => 13,
+            Self::NoAgent => 14,
+            Self::NotHeld => 15,
+            Self::Failing => 16,
             Self::Interrupted => 130,
         }
     }

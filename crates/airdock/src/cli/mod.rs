@@ -1,16 +1,22 @@
 //! The command line as it is typed. Each command is a file that resolves, acts and reports.
 
+mod ask;
+mod images;
 mod inspect;
 mod load;
 mod options;
 mod plan;
+mod status;
 mod verify;
+mod wait;
 mod watch;
+mod why;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::admin::client::ClientError;
 use crate::exit::Exit;
 use crate::{logging, output};
 use options::GlobalOptions;
@@ -23,7 +29,8 @@ use options::GlobalOptions;
     max_term_width = 100,
     after_help = "Exit status: 0 all done; 2 wrong command line; of a bundle: 3 partial, 4 unnamed, \
         5 empty, 6 incomplete, 7 refused, 8 unreadable, 11 lacks a required name; 9 store failed, \
-        10 no space, 12 another agent has the state directory, 130 interrupted, 1 anything else."
+        10 no space, 12 another agent has the state directory; of a question: 13 timeout, 14 no agent, \
+        15 nothing watched has it, 16 failing; 130 interrupted, 1 anything else."
 )]
 struct Cli {
     #[command(flatten)]
@@ -44,6 +51,14 @@ enum Command {
     Verify(verify::VerifyOptions),
     /// Shows what loading bundles would do to the store, without doing it.
     Plan(plan::PlanOptions),
+    /// Shows what the agent does, and why.
+    Status(status::StatusOptions),
+    /// Lists every name that a bundle in a watched directory holds.
+    Images(images::ImagesOptions),
+    /// Waits until what is on disk now is in the store, read back.
+    Wait(wait::WaitOptions),
+    /// Tells whether an image is here, and why, or why not.
+    Why(why::WhyOptions),
 }
 
 /// Runs what was typed.
@@ -60,6 +75,10 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Load(options) => runtime()?.block_on(load::run(&global, options)),
         Command::Plan(options) => runtime()?.block_on(plan::run(&global, options)),
         Command::Verify(options) => verify::run(&global, &options),
+        Command::Status(options) => runtime()?.block_on(status::run(&global, options)),
+        Command::Images(options) => runtime()?.block_on(images::run(&global, options)),
+        Command::Wait(options) => runtime()?.block_on(wait::run(&global, options)),
+        Command::Why(options) => runtime()?.block_on(why::run(&global, options)),
         Command::Watch(options) => runtime()?.block_on(watch::run(&global, options)),
     }
 }
@@ -77,6 +96,9 @@ fn report(error: anyhow::Error) -> Exit {
     output::note(&format!("airdock: {error:#}"));
     if let Some(error) = error.downcast_ref::<crate::store::StoreError>() {
         return error.exit();
+    }
+    if let Some(ClientError::NoAgent { .. }) = error.downcast_ref::<ClientError>() {
+        return Exit::NoAgent;
     }
     match error.downcast_ref::<crate::agent::ledger::LedgerError>() {
         Some(crate::agent::ledger::LedgerError::Busy { .. }) => Exit::Busy,

@@ -1,6 +1,7 @@
 //! Options that several commands share, and what they resolve to.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use airdock_bundle::platform::{Matcher, Platform};
 use anyhow::Context as _;
@@ -81,4 +82,10 @@ impl GlobalOptions {
 /// A path that doesn't depend on the working directory: it becomes a label and a ledger key.
 pub(super) fn absolute(path: PathBuf) -> anyhow::Result<PathBuf> {
     std::path::absolute(&path).with_context(|| path.display().to_string())
+}
+
+/// A duration as it is typed: seconds, with decimals where wanted.
+pub(super) fn seconds(typed: &str) -> Result<Duration, String> {
+    let seconds: f64 = typed.parse().map_err(|_| "not a number".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }

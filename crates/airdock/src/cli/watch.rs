@@ -10,7 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::options::{FIRST, GlobalOptions, absolute};
+use super::options::{FIRST, GlobalOptions, absolute, seconds};
 use crate::admin::DEFAULT_SOCKET;
 use crate::admin::server::{Query, Served, Server};
 use crate::agent::context::Context;
@@ -173,11 +173,6 @@ fn settings(global: &GlobalOptions, options: WatchOptions) -> anyhow::Result<Wat
         resync: options.resync,
         state_directory: absolute(options.state_dir)?,
     })
-}
-
-fn seconds(typed: &str) -> Result<Duration, String> {
-    let seconds: f64 = typed.parse().map_err(|_| "not a number".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 /// A token that SIGTERM and SIGINT cancel.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
+
 /// Bytes, with one decimal and a binary unit: `1.5 MiB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bytes(pub u64);
@@ -30,6 +32,17 @@ impl fmt::Display for Bytes {
 pub fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
+}
+
+/// How long ago something was, in its largest unit: `3 min ago`.
+pub fn ago(then: Timestamp) -> String {
+    let seconds = Timestamp::now().duration_since(then).as_secs();
+    let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+    let unit = units.into_iter().find(|(length, _)| seconds >= *length);
+    match unit {
+        Some((length, unit)) => format!("{} {unit} ago", seconds / length),
+        None => "just now".to_owned(),
+    }
 }
 
 #[cfg(test)]

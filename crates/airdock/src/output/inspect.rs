@@ -10,6 +10,7 @@ use comfy_table::{Table, presets};
 use serde::Serialize;
 
 use super::human::{Bytes, count};
+use super::shown;
 
 /// A bundle, as JSON.
 #[derive(Debug, Serialize)]
@@ -233,8 +234,4 @@ fn other(other: &Other) -> OtherReport {
 /// Enough of a digest to tell images apart, algorithm included.
 fn short(digest: &str) -> &str {
     digest.get(..19).unwrap_or(digest)
-}
-
-fn shown(path: &Path) -> String {
-    escaped(&path.to_string_lossy()).to_string()
 }

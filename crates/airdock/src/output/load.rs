@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use airdock_bundle::escape::escaped;
 use serde::Serialize;
 
 use super::human::{Bytes, count};
+use super::shown;
 use crate::agent::bring::Brought;
 use crate::agent::failure::Failure;
 
@@ -130,8 +130,4 @@ impl Report {
             Bytes(self.bytes_skipped),
         )
     }
-}
-
-fn shown(path: &Path) -> String {
-    escaped(&path.to_string_lossy()).to_string()
 }

@@ -9,6 +9,7 @@ use airdock_bundle::Verdict;
 use airdock_bundle::escape::escaped;
 use tracing::{debug, info, warn};
 
+use super::shown;
 use crate::agent::event::{Event, Totals};
 
 /// Writes an event to the log.
@@ -53,10 +54,6 @@ pub(super) fn is_problem(event: &Event) -> bool {
         event,
         Event::ForeignName { .. } | Event::BundlesDisagree { .. } | Event::UnseenByCri { .. }
     )
-}
-
-fn shown(path: &Path) -> String {
-    escaped(&path.to_string_lossy()).to_string()
 }
 
 fn write_watch(event: &Event) {

@@ -8,8 +8,12 @@ mod log;
 pub mod plan;
 mod progress;
 mod reporter;
+pub mod status;
 pub mod verify;
 
+use std::path::Path;
+
+use airdock_bundle::escape::escaped;
 use clap::ValueEnum;
 use serde::Serialize;
 
@@ -36,6 +40,16 @@ pub fn line(text: &str) {
 #[expect(clippy::print_stderr, reason = "this is the module that prints")]
 pub fn note(text: &str) {
     eprintln!("{text}");
+}
+
+/// A path as it is shown: bundles' names come from outside.
+pub(crate) fn shown(path: &Path) -> String {
+    escaped(&path.to_string_lossy()).to_string()
+}
+
+/// Empties a terminal, for what is shown anew.
+pub fn clear_screen() {
+    line("\u{1b}[H\u{1b}[2J");
 }
 
 /// Prints a document for programs.

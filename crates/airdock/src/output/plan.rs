@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use airdock_bundle::escape::escaped;
 use serde::Serialize;
 
 use super::human::{Bytes, count};
+use super::shown;
 use crate::agent::failure::Failure;
 use crate::agent::open::Opened;
 use crate::agent::plan::{Action, BundlePlan, Conflict, Plan, Step};
@@ -273,8 +273,4 @@ fn conflict(conflict: &Conflict, opened: &[Opened]) -> ConflictReport {
         winner,
         loser,
     }
-}
-
-fn shown(path: &Path) -> String {
-    escaped(&path.to_string_lossy()).to_string()
 }

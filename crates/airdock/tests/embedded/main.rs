@@ -7,6 +7,7 @@
     reason = "tests state facts about values that they made themselves"
 )]
 
+mod asking;
 mod cli;
 mod layout;
 mod support;
@@ -19,6 +20,7 @@ use airdock_testkit::Suite;
 
 fn main() -> ExitCode {
     let suite = Suite::new();
+    let suite = asking::tests(suite);
     let suite = cli::tests(suite);
     let suite = layout::tests(suite);
     let suite = verify::tests(suite);

@@ -1,0 +1,294 @@
+//! What a running agent answers, and what scripts can rely on.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use airdock_testkit::fixture::{Bundle, Image};
+use airdock_testkit::process::{Ended, Running, Signal};
+use airdock_testkit::{Outcome, Suite};
+use serde_json::Value;
+
+use crate::support::{DEADLINE, airdock, digest_of, small, text, watch};
+
+const X: &str = "docker.io/library/x:1";
+
+pub(crate) fn tests(suite: Suite) -> Suite {
+    suite
+        .test("wait_returns_when_a_copied_bundle_is_imported", &[], waits)
+        .test("wait_tells_refused_from_late_from_absent", &[], endings)
+        .test("without_an_agent_questions_say_so", &[], no_agent)
+        .test("status_lists_store_sources_and_bundles", &[], status)
+        .test("status_says_that_earlier_images_stay", &[], earlier)
+        .test("images_lists_names_with_their_bundles", &[], images)
+        .test("why_explains_what_is_here", &[], why_present)
+        .test("why_explains_what_is_not", &[], why_absent)
+        .test(
+            "the_socket_is_closed_to_others_and_goes_with_the_agent",
+            &[],
+            socket,
+        )
+        .test("events_are_a_line_each", &[], events)
+        .test("a_socket_that_is_served_is_not_taken_over", &[], taken)
+}
+
+fn started(dir: &Path) -> std::io::Result<Running> {
+    fs::create_dir_all(dir.join("bundles"))?;
+    let mut agent = watch(dir, &[]);
+    agent.wait_for_line(&["the store answers"], DEADLINE)?;
+    Ok(agent)
+}
+
+fn socket_of(dir: &Path) -> std::path::PathBuf {
+    dir.join("state/airdock.sock")
+}
+
+fn ask(dir: &Path, args: &[&str]) -> Ended {
+    let socket = socket_of(dir);
+    airdock(&[args, &["--socket", text(&socket)]].concat())
+}
+
+fn ask_json(dir: &Path, args: &[&str]) -> Value {
+    let ended = ask(dir, &[args, &["--output", "json"]].concat());
+    let document = serde_json::from_str(&ended.stdout);
+    document.unwrap_or_else(|e| panic!("{e}: {} {}", ended.stdout, ended.stderr))
+}
+
+fn put(dir: &Path, file: &str, bundle: &Bundle) -> std::io::Result<()> {
+    let beside = dir.join(format!("beside-{file}"));
+    bundle.oci().write_tar(&beside)?;
+    fs::rename(beside, dir.join("bundles").join(file))
+}
+
+fn waits(dir: &Path) -> Outcome {
+    let _agent = started(dir)?;
+    put(dir, "x.tar", &small("x:1", "one"))?;
+    let path = dir.join("bundles/x.tar");
+    for what in [
+        vec![text(&path)],
+        vec!["x.tar"],
+        vec!["--image", "x:1"],
+        vec!["--all"],
+    ] {
+        let ended = ask(dir, &[&["wait"], &what[..]].concat());
+        assert_eq!(
+            (ended.code, ended.stdout.trim()),
+            (0, "imported"),
+            "{what:?}"
+        );
+    }
+    // The content that is on disk now: not what was imported before.
+    put(dir, "x.tar", &small("x:1", "two"))?;
+    assert_eq!(ask(dir, &["wait", "x.tar"]).code, 0);
+    assert_eq!(
+        crate::support::names_in(&dir.join("store"))[X],
+        digest_of("two")
+    );
+    Ok(())
+}
+
+fn endings(dir: &Path) -> Outcome {
+    let _agent = started(dir)?;
+    fs::write(dir.join("bundles/page.tar"), "<!DOCTYPE html><html></html>")?;
+    let mut slow = File::create(dir.join("bundles/slow.tar"))?;
+    slow.write_all(b"x")?;
+    let partial = Bundle::new()
+        .with(&["good:1"], Image::small("good"))
+        .with(&["Bad:1"], Image::small("bad"));
+    put(dir, "partial.tar", &partial)?;
+    for (args, code, word) in [
+        (&["page.tar"][..], 7, "refused: "),
+        (&["slow.tar", "--timeout", "0.5"], 13, "settling"),
+        (&["partial.tar"], 3, "imported: "),
+        (&["nothing.tar"], 15, "absent: "),
+        (&["--all", "--timeout", "0.5"], 13, "settling"),
+    ] {
+        let ended = ask(dir, &[&["wait"], args].concat());
+        assert_eq!(
+            ended.code, code,
+            "{args:?}: {}{}",
+            ended.stdout, ended.stderr
+        );
+        assert!(ended.stdout.starts_with(word), "{args:?}: {}", ended.stdout);
+    }
+    drop(slow);
+    assert_eq!(
+        ask(dir, &["wait", "slow.tar"]).code,
+        7,
+        "a byte is no bundle"
+    );
+    let ended = ask(dir, &["wait", "--image", "nowhere:1"]);
+    assert_eq!(ended.code, 15, "{}", ended.stdout);
+    Ok(())
+}
+
+fn no_agent(dir: &Path) -> Outcome {
+    for args in [
+        &["status"][..],
+        &["images"],
+        &["wait", "--all"],
+        &["why", "x:1"],
+    ] {
+        let ended = ask(dir, args);
+        assert_eq!(ended.code, 14, "{args:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains("airdock watch"), "{}", ended.stderr);
+    }
+    Ok(())
+}
+
+fn status(dir: &Path) -> Outcome {
+    let agent = started(dir)?;
+    put(dir, "x.tar", &small("x:1", "one"))?;
+    assert_eq!(ask(dir, &["wait", "--all"]).code, 0);
+    let shown = ask(dir, &["status"]).stdout;
+    for part in [
+        &agent.pid().to_string(),
+        "reachable",
+        "watched, 1 bundle",
+        "x.tar",
+        "imported",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains('\u{1b}'), "no colour where nobody looks");
+    let document = ask_json(dir, &["status"]);
+    assert_eq!(document["version"], 1);
+    assert_eq!(document["agent"]["ready"], true);
+    assert_eq!(document["store"]["state"], "reachable");
+    let bundle = &document["bundles"][0];
+    assert_eq!(bundle["state"], "imported");
+    assert_eq!(bundle["verdict"], "ok");
+    assert_eq!(ask_json(dir, &["status", "x.tar"]), *bundle);
+    assert_eq!(ask(dir, &["status", "y.tar"]).code, 15);
+    Ok(())
+}
+
+fn earlier(dir: &Path) -> Outcome {
+    let _agent = started(dir)?;
+    put(dir, "x.tar", &small("x:1", "one"))?;
+    assert_eq!(ask(dir, &["wait", "x.tar"]).code, 0);
+    let beside = dir.join("beside");
+    fs::write(&beside, "<html></html>")?;
+    fs::rename(beside, dir.join("bundles/x.tar"))?;
+    assert_eq!(ask(dir, &["wait", "x.tar"]).code, 7);
+    let shown = ask(dir, &["status", "x.tar"]).stdout;
+    assert!(
+        shown.contains("refused") && shown.contains("HTML"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("images of its last good version stay"),
+        "{shown}"
+    );
+    assert!(shown.contains(X), "{shown}");
+    Ok(())
+}
+
+fn images(dir: &Path) -> Outcome {
+    let _agent = started(dir)?;
+    put(dir, "a.tar", &small("x:1", "one"))?;
+    assert_eq!(ask(dir, &["wait", "a.tar"]).code, 0);
+    put(dir, "b.tar", &small("x:1", "one"))?;
+    assert_eq!(ask(dir, &["wait", "b.tar"]).code, 0);
+    let images = ask_json(dir, &["images"]);
+    assert_eq!(images[0]["name"], X);
+    assert_eq!(images[0]["digest"], digest_of("one"));
+    let bundles = images[0]["bundles"].as_array().expect("bundles");
+    assert_eq!(bundles.len(), 2, "{images}");
+    assert!(ask(dir, &["images"]).stdout.contains(X));
+    Ok(())
+}
+
+fn why_present(dir: &Path) -> Outcome {
+    let _agent = started(dir)?;
+    put(dir, "x.tar", &small("x:1", "one"))?;
+    assert_eq!(ask(dir, &["wait", "--all"]).code, 0);
+    let ended = ask(dir, &["why", "x:1"]);
+    assert_eq!(ended.code, 0);
+    for part in [X, "x.tar", &digest_of("one")] {
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    }
+    Ok(())
+}
+
+fn why_absent(dir: &Path) -> Outcome {
+    let _agent = started(dir)?;
+    let bundle = Bundle::new()
+        .with(&["team/server:1.2.3"], Image::small("one"))
+        .with(&["bad:1"], Image::small("bad"));
+    let layer = Image::small("bad").layers()[0].blob().path();
+    bundle
+        .oci()
+        .without(&layer)
+        .write_tar(&dir.join("beside"))?;
+    fs::rename(dir.join("beside"), dir.join("bundles/x.tar"))?;
+    assert_eq!(ask(dir, &["wait", "--all"]).code, 3);
+    let near = ask(dir, &["why", "team/server:1.2.4"]);
+    assert_eq!(near.code, 15);
+    assert!(
+        near.stdout
+            .contains("perhaps docker.io/team/server:1.2.3 is meant"),
+        "{}",
+        near.stdout
+    );
+    let refused = ask(dir, &["why", "bad:1"]);
+    assert_eq!(refused.code, 7, "{}", refused.stdout);
+    assert!(refused.stdout.contains("is refused"), "{}", refused.stdout);
+    let spelt = ask(dir, &["why", "Team/Server"]);
+    assert!(spelt.stdout.contains("is not a name"), "{}", spelt.stdout);
+    Ok(())
+}
+
+fn socket(dir: &Path) -> Outcome {
+    let mut agent = started(dir)?;
+    let socket = socket_of(dir);
+    let mode = fs::metadata(&socket)?.permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let state: Vec<_> = fs::read_dir(dir.join("state"))?
+        .filter_map(Result::ok)
+        .collect();
+    assert!(
+        state
+            .iter()
+            .all(|e| !e.file_name().to_string_lossy().contains("airdock.1"))
+    );
+    agent.signal(Signal::TERM)?;
+    agent.wait(DEADLINE)?;
+    assert!(!socket.exists());
+    Ok(())
+}
+
+fn events(dir: &Path) -> Outcome {
+    let _agent = started(dir)?;
+    let mut stream = UnixStream::connect(socket_of(dir))?;
+    stream.set_read_timeout(Some(DEADLINE))?;
+    stream.write_all(b"GET /v1/events HTTP/1.1\r\nHost: airdock\r\n\r\n")?;
+    let mut heard = String::new();
+    let mut buffer = [0; 4096];
+    // The answer's head says that somebody listens: from here on nothing is missed.
+    while !heard.contains("\r\n\r\n") {
+        let read = stream.read(&mut buffer)?;
+        heard.push_str(&String::from_utf8_lossy(&buffer[..read]));
+    }
+    put(dir, "x.tar", &small("x:1", "one"))?;
+    while !heard.contains(r#""event":"loaded""#) {
+        let read = stream.read(&mut buffer)?;
+        heard.push_str(&String::from_utf8_lossy(&buffer[..read]));
+    }
+    assert!(heard.contains(r#""event":"image_imported""#), "{heard}");
+    assert!(heard.contains(&digest_of("one")), "{heard}");
+    Ok(())
+}
+
+fn taken(dir: &Path) -> Outcome {
+    let _agent = started(dir)?;
+    let other = dir.join("other");
+    fs::create_dir_all(other.join("bundles"))?;
+    let socket = socket_of(dir);
+    let mut second = watch(&other, &["--socket", text(&socket)]);
+    assert_eq!(second.wait(DEADLINE)?.code(), Some(1));
+    assert_eq!(ask(dir, &["status"]).code, 0, "the first still answers");
+    Ok(())
+}
