@@ -41,6 +41,8 @@ pub struct AgentStatus {
     pub state_dir: PathBuf,
     /// Whether every bundle that stood in the sources at the start has come to an end.
     pub ready: bool,
+    /// How often the store was looked at since the start.
+    pub resyncs: u64,
 }
 
 /// Where images go.
@@ -90,6 +92,18 @@ pub enum BundleState {
 }
 
 impl BundleState {
+    /// Every state, in the order of a bundle's way.
+    pub const ALL: [Self; 8] = [
+        Self::Settling,
+        Self::Waiting,
+        Self::Importing,
+        Self::Imported,
+        Self::Incomplete,
+        Self::Refused,
+        Self::Failing,
+        Self::Releasing,
+    ];
+
     /// The word used in tables and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -166,6 +180,15 @@ pub struct ImageStatus {
 }
 
 impl ImageStatus {
+    /// `imported`, `absent` or `refused`.
+    pub fn state(&self) -> &'static str {
+        match (&self.refused, self.is_imported()) {
+            (Some(_), _) => "refused",
+            (None, true) => "imported",
+            (None, false) => "absent",
+        }
+    }
+
     /// Whether the name exists and points to what its bundle gives.
     pub fn is_imported(&self) -> bool {
         self.digest.is_some() && self.digest == self.wanted

@@ -3,6 +3,7 @@
 
 pub mod client;
 pub mod document;
+pub mod metrics;
 pub mod server;
 
 /// Where the agent is asked, unless its state directory is another than the default.

@@ -28,7 +28,7 @@ const MODE: u32 = 0o600;
 const GROUP_MODE: u32 = 0o660;
 
 /// Queries that wait for the agent's loop; more wait at the socket.
-const QUERIES: usize = 16;
+pub const QUERIES: usize = 16;
 
 /// A question to the agent's loop.
 pub type Query = oneshot::Sender<Status>;
@@ -86,9 +86,8 @@ impl Server {
         })
     }
 
-    /// Starts to answer; questions come out of the receiver.
-    pub fn serve(self, reporter: Reporter) -> (Served, mpsc::Receiver<Query>) {
-        let (queries, asked) = mpsc::channel(QUERIES);
+    /// Starts to answer; questions go to `queries`.
+    pub fn serve(self, queries: mpsc::Sender<Query>, reporter: Reporter) -> Served {
         let router = Router::new()
             .route("/v1/status", get(status))
             .route("/v1/events", get(events))
@@ -98,7 +97,7 @@ impl Server {
             drop(axum::serve(self.listener, router).await);
         });
         let path = self.path;
-        (Served { path, task }, asked)
+        Served { path, task }
     }
 }
 

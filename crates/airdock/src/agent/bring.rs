@@ -1,5 +1,6 @@
 //! The way of one bundle, from a settled file to names that were read back.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,6 +19,7 @@ use super::plan::{BundlePlan, Conflict, Holding, Plan, plan};
 use super::publish::{self, Refused, announce};
 use super::settle::Settled;
 use crate::config::OnConflict;
+use crate::store::view::{Record, View};
 
 /// A holding that lives on its own, for tasks that outlive the agent's borrow.
 #[derive(Clone, Debug)]
@@ -80,6 +82,8 @@ pub struct Brought {
     pub bytes_skipped: u64,
     /// Whether anything had to be written.
     pub changed: bool,
+    /// Every name in the store, as it was read last.
+    pub records: BTreeMap<String, Record>,
 }
 
 /// Brings a bundle.
@@ -90,8 +94,9 @@ pub async fn bring(
 ) -> Result<Brought, Failure> {
     let started = Instant::now();
     let opened = open::open(settled, &context.platform, standing.name.clone()).await?;
-    let Some(planned) = plan_for(opened.clone(), &standing, context).await? else {
-        return unchanged(&opened, context);
+    let view = context.store.view().await?;
+    let Some(planned) = plan_for(&opened, &standing, &view, context) else {
+        return Ok(unchanged(&opened, view.records, context));
     };
     announce_import(&planned, context);
     let complete = import::import(planned, context).await?;
@@ -104,10 +109,11 @@ pub async fn bring(
         bytes_sent: published.bytes_sent,
         bytes_skipped: published.bytes_skipped,
         changed: true,
+        records: published.records,
     })
 }
 
-fn unchanged(opened: &Opened, context: &Context) -> Result<Brought, Failure> {
+fn unchanged(opened: &Opened, records: BTreeMap<String, Record>, context: &Context) -> Brought {
     let (offer, refused) = publish::judge(opened, &std::collections::HashSet::new());
     context.report(&Event::Unchanged {
         bundle: opened.path.clone(),
@@ -119,7 +125,7 @@ fn unchanged(opened: &Opened, context: &Context) -> Result<Brought, Failure> {
             bundle: opened.path.clone(),
         });
     }
-    Ok(Brought {
+    Brought {
         verdict: if refused.is_empty() {
             Verdict::Ok
         } else {
@@ -130,16 +136,17 @@ fn unchanged(opened: &Opened, context: &Context) -> Result<Brought, Failure> {
         refused,
         bytes_sent: 0,
         changed: false,
-    })
+        records,
+    }
 }
 
 /// Plans for one bundle among the others; `None` where the store has all that it gives.
-async fn plan_for(
-    opened: Opened,
+fn plan_for(
+    opened: &Opened,
     standing: &Standing,
+    view: &View,
     context: &Context,
-) -> Result<Option<Planned>, Failure> {
-    let view = context.store.view().await?;
+) -> Option<Planned> {
     let offer = Arc::clone(&opened.offer);
     let own = Holding {
         path: &opened.path,
@@ -151,13 +158,13 @@ async fn plan_for(
     };
     let mut holdings = vec![own];
     holdings.extend(standing.others.iter().map(OwnedHolding::borrowed));
-    let plan = plan(&holdings, &view, context.store.rules());
+    let plan = plan(&holdings, view, context.store.rules());
     report_conflicts(&plan, &holdings, context);
     let own: Option<BundlePlan> = plan.bundles.into_iter().find(|bundle| bundle.holding == 0);
-    Ok(own.map(|plan| Planned {
+    own.map(|plan| Planned {
         opened: opened.clone(),
         plan,
-    }))
+    })
 }
 
 /// Those that this bundle is a party of: the others have been told of already.

@@ -33,6 +33,7 @@ pub(super) struct Healing {
     last: Option<Instant>,
     retry: Option<Retry>,
     reason: Option<String>,
+    looks: u64,
     tidied: bool,
     /// Whether something happened since the last look.
     wanted: bool,
@@ -47,6 +48,7 @@ impl Healing {
             last: None,
             retry: None,
             reason: None,
+            looks: 0,
             tidied: false,
             wanted: true,
         }
@@ -68,6 +70,11 @@ impl Healing {
         (!self.running).then_some(self.due)
     }
 
+    /// How often the store was looked at.
+    pub(super) fn looks(&self) -> u64 {
+        self.looks
+    }
+
     /// Why the store doesn't answer, while it doesn't.
     pub(super) fn reason(&self) -> Option<&str> {
         self.reason.as_deref()
@@ -85,6 +92,7 @@ impl Agent {
             return;
         }
         self.healing.running = true;
+        self.healing.looks += 1;
         self.healing.wanted = false;
         self.healing.last = Some(now);
         self.healing.due = now + self.settings.resync;

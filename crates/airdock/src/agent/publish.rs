@@ -1,6 +1,6 @@
 //! From blobs in the store to names: written last, then read back.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use airdock_bundle::Verdict;
@@ -15,7 +15,7 @@ use super::import::Complete;
 use super::offer::{Offer, OfferedImage};
 use super::open::Opened;
 use super::plan::{Action, Step};
-use crate::store::view::View;
+use crate::store::view::{Record, View};
 
 /// CRI follows the store's events one at a time: a bundle of many images takes it a moment.
 const CRI_DELAY: Duration = Duration::from_secs(5);
@@ -37,6 +37,8 @@ pub struct Published {
     pub bytes_sent: u64,
     /// Bytes that were needed and there.
     pub bytes_skipped: u64,
+    /// Every name in the store, as it was read back.
+    pub records: BTreeMap<String, Record>,
 }
 
 /// An image that isn't imported.
@@ -111,6 +113,7 @@ async fn named(complete: &Complete, context: &Context) -> Result<Published, Fail
         refused,
         bytes_sent: complete.bytes_sent,
         bytes_skipped: complete.bytes_skipped,
+        records: view.records,
     })
 }
 

@@ -37,6 +37,7 @@ impl Agent {
             started: self.started,
             state_dir: self.settings.state_directory.clone(),
             ready: self.ready,
+            resyncs: self.healing.looks(),
         }
     }
 

@@ -164,7 +164,10 @@ impl Agent {
             _ => None,
         };
         match result {
-            Ok(brought) => self.imported(path, seen, &brought, now),
+            Ok(brought) => {
+                self.imported(path, seen, &brought, now);
+                self.records = brought.records;
+            }
             Err(failure) if failure.verdict().is_none() => {
                 return self.failed(path, &failure, tried, now);
             }

@@ -1,6 +1,7 @@
 //! `airdock watch`: the agent.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::options::{FIRST, GlobalOptions, absolute, seconds};
 use crate::admin::DEFAULT_SOCKET;
-use crate::admin::server::{Query, Served, Server};
+use crate::admin::metrics;
+use crate::admin::server::{QUERIES, Query, Served, Server};
 use crate::agent::context::Context;
 use crate::agent::event::Event;
 use crate::agent::first::First;
@@ -62,6 +64,9 @@ pub(super) struct WatchOptions {
     /// Who may ask besides root
     #[arg(long, value_name = "GROUP")]
     socket_group: Option<String>,
+    /// Serve metrics and health there, as 127.0.0.1:PORT [default: not at all]
+    #[arg(long, env = "AIRDOCK_METRICS", value_name = "ADDRESS")]
+    metrics: Option<SocketAddr>,
     /// MiB that must stay free where the store is
     #[arg(long, default_value_t = 0, value_name = "MIB")]
     reserve: u64,
@@ -88,9 +93,14 @@ pub(super) async fn run(global: &GlobalOptions, options: WatchOptions) -> anyhow
     };
     let socket = options.socket();
     let group = options.socket_group.as_deref().map(group_id).transpose()?;
+    let metrics = options.metrics;
     let settings = settings(global, options)?;
-    let (served, queries) = serve(socket, group, &context.reporter).await?;
-    let agent = Agent::new(settings, context, mode, queries)?;
+    let (queries, asked) = mpsc::channel(QUERIES);
+    let served = serve(socket, group, queries.clone(), &context.reporter).await?;
+    if let Some(address) = metrics {
+        metrics::serve(address, queries, &context.reporter).await?;
+    }
+    let agent = Agent::new(settings, context, mode, asked)?;
     let exit = agent.run().await;
     drop(served);
     Ok(exit?)
@@ -100,18 +110,16 @@ pub(super) async fn run(global: &GlobalOptions, options: WatchOptions) -> anyhow
 async fn serve(
     socket: Socket,
     group: Option<u32>,
+    queries: mpsc::Sender<Query>,
     reporter: &Reporter,
-) -> anyhow::Result<(Option<Served>, mpsc::Receiver<Query>)> {
+) -> anyhow::Result<Option<Served>> {
     match (Server::bind(&socket.path, group).await, socket.asked_for) {
-        (Ok(server), _) => {
-            let (served, queries) = server.serve(reporter.clone());
-            Ok((Some(served), queries))
-        }
+        (Ok(server), _) => Ok(Some(server.serve(queries, reporter.clone()))),
         (Err(error), true) => Err(error.into()),
         (Err(error), false) => {
             let reason = error.to_string();
             reporter.report(&Event::NoStatusSocket { reason });
-            Ok((None, mpsc::channel(1).1))
+            Ok(None)
         }
     }
 }

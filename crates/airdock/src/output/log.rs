@@ -9,6 +9,7 @@ use airdock_bundle::Verdict;
 use airdock_bundle::escape::escaped;
 use tracing::{debug, info, warn};
 
+use super::reporter::Progress;
 use super::shown;
 use crate::agent::event::{Event, Totals};
 
@@ -184,6 +185,17 @@ fn write_import(event: &Event) {
         }
         _ => {}
     }
+}
+
+/// How far an import is.
+pub(super) fn write_progress(bundle: &Path, progress: Progress) {
+    info!(
+        msg = "still importing",
+        component = "import",
+        bundle = shown(bundle),
+        done = progress.done,
+        total = progress.total
+    );
 }
 
 fn write_loaded(bundle: &Path, totals: &Totals) {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast;
 
@@ -13,11 +14,16 @@ use crate::agent::event::Event;
 /// Events that a slow listener may be behind by; then it loses the oldest, and is told so.
 const EVENTS_KEPT: usize = 1024;
 
+/// Progress of long imports is logged so often at most.
+const PROGRESS_PERIOD: Duration = Duration::from_secs(10);
+
 /// The listeners of one run. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Reporter {
     shown: Shown,
     progress: Arc<Mutex<HashMap<PathBuf, Progress>>>,
+    /// When progress was logged last.
+    logged: Arc<Mutex<Option<Instant>>>,
     events: broadcast::Sender<Arc<Event>>,
 }
 
@@ -48,6 +54,7 @@ impl Reporter {
         Self {
             shown,
             progress: Arc::default(),
+            logged: Arc::default(),
             events,
         }
     }
@@ -60,10 +67,33 @@ impl Reporter {
             drop(self.events.send(Arc::new(event.clone())));
         }
         match &self.shown {
-            Shown::Log => log::write(event),
+            Shown::Log => {
+                log::write(event);
+                self.log_progress(event);
+            }
             Shown::Bars(bars) => bars.show(event),
             Shown::Problems if log::is_problem(event) => log::write(event),
             Shown::Problems => {}
+        }
+    }
+
+    /// A long import is seen to live, and doesn't fill the log.
+    fn log_progress(&self, event: &Event) {
+        let Event::Progress { bundle, .. } = event else {
+            return;
+        };
+        let logged = self.logged.lock();
+        let mut logged = logged.unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        match *logged {
+            None => *logged = Some(now),
+            Some(last) if now.duration_since(last) >= PROGRESS_PERIOD => {
+                *logged = Some(now);
+                if let Some(progress) = self.progress(bundle) {
+                    log::write_progress(bundle, progress);
+                }
+            }
+            Some(_) => {}
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -31,6 +32,11 @@ pub(crate) fn tests(suite: Suite) -> Suite {
             socket,
         )
         .test("events_are_a_line_each", &[], events)
+        .test(
+            "metrics_and_health_are_served_on_loopback_alone",
+            &[],
+            metrics,
+        )
         .test("a_socket_that_is_served_is_not_taken_over", &[], taken)
 }
 
@@ -114,11 +120,7 @@ fn endings(dir: &Path) -> Outcome {
         assert!(ended.stdout.starts_with(word), "{args:?}: {}", ended.stdout);
     }
     drop(slow);
-    assert_eq!(
-        ask(dir, &["wait", "slow.tar"]).code,
-        7,
-        "a byte is no bundle"
-    );
+    assert_eq!(ask(dir, &["wait", "slow.tar"]).code, 6, "cut short");
     let ended = ask(dir, &["wait", "--image", "nowhere:1"]);
     assert_eq!(ended.code, 15, "{}", ended.stdout);
     Ok(())
@@ -279,6 +281,43 @@ fn events(dir: &Path) -> Outcome {
     }
     assert!(heard.contains(r#""event":"image_imported""#), "{heard}");
     assert!(heard.contains(&digest_of("one")), "{heard}");
+    Ok(())
+}
+
+fn metrics(dir: &Path) -> Outcome {
+    fs::create_dir_all(dir.join("bundles"))?;
+    let mut open = watch(dir, &["--metrics", "0.0.0.0:1"]);
+    assert_eq!(open.wait(DEADLINE)?.code(), Some(1));
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let address = format!("127.0.0.1:{port}");
+    let mut agent = watch(dir, &["--metrics", &address]);
+    agent.wait_for_line(&["the store answers"], DEADLINE)?;
+    put(dir, "x.tar", &small("x:1", "one"))?;
+    fs::write(dir.join("bundles/page.tar"), "<html></html>")?;
+    ask(dir, &["wait", "--all"]);
+    let get = |path: &str| -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(&address)?;
+        let request = format!("GET {path} HTTP/1.1\r\nHost: airdock\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    assert!(get("/healthz")?.starts_with("HTTP/1.1 200"));
+    assert!(get("/readyz")?.starts_with("HTTP/1.1 200"));
+    let text = get("/metrics")?;
+    for line in [
+        "airdock_bundles{state=\"imported\"} 1",
+        "airdock_bundles{state=\"refused\"} 1",
+        "airdock_images{state=\"imported\"} 1",
+        "airdock_store_reachable 1",
+        "airdock_errors_total{kind=\"refused\"} 1",
+        "airdock_import_seconds_count 1",
+        "# EOF",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(!text.contains("airdock_bytes_sent_total 0"), "{text}");
     Ok(())
 }
 
