@@ -7,6 +7,7 @@ pub mod admin;
 pub mod agent;
 pub mod cli;
 pub mod config;
+pub mod doctor;
 pub mod exit;
 pub mod logging;
 pub mod output;

@@ -1,6 +1,7 @@
 //! The command line as it is typed. Each command is a file that resolves, acts and reports.
 
 mod ask;
+mod doctor;
 mod images;
 mod inspect;
 mod load;
@@ -57,6 +58,8 @@ enum Command {
     Images(images::ImagesOptions),
     /// Waits until what is on disk now is in the store, read back.
     Wait(wait::WaitOptions),
+    /// Checks what could stand in the way on this node, and says how to mend it.
+    Doctor(doctor::DoctorOptions),
     /// Tells whether an image is here, and why, or why not.
     Why(why::WhyOptions),
 }
@@ -78,6 +81,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Status(options) => runtime()?.block_on(status::run(&global, options)),
         Command::Images(options) => runtime()?.block_on(images::run(&global, options)),
         Command::Wait(options) => runtime()?.block_on(wait::run(&global, options)),
+        Command::Doctor(options) => runtime()?.block_on(doctor::run(&global, options)),
         Command::Why(options) => runtime()?.block_on(why::run(&global, options)),
         Command::Watch(options) => runtime()?.block_on(watch::run(&global, options)),
     }

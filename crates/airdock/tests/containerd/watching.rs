@@ -1,6 +1,7 @@
 //! The agent with real daemons: what is undone is put right, what goes is released.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -28,6 +29,11 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .on_each_containerd("a_signal_in_mid_import_leaves_nothing_behind", &[], stopped)
         .on_each_containerd("what_a_power_cut_tore_is_brought_again", &[], power_cut)
         .on_each_containerd("a_plan_says_what_a_load_then_does", &[], planned)
+        .on_each_containerd(
+            "the_doctor_finds_what_is_wrong_and_what_is_right",
+            &[],
+            doctor,
+        )
         .on_each_containerd("a_foreign_pin_stays_when_a_bundle_goes", &[], foreign_pin)
 }
 
@@ -238,6 +244,35 @@ fn planned(daemon: &mut Daemon, dir: &Path) -> Outcome {
         after["bundles"][0]["names"].as_array().map(Vec::len),
         Some(0)
     );
+    Ok(())
+}
+
+fn doctor(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let (store, bundles) = (store_of(daemon), dir.join("bundles"));
+    let examine = || -> Result<(i32, String), Box<dyn std::error::Error>> {
+        let args = ["doctor", text(&bundles), "--store", &store];
+        let ended = run(AIRDOCK, &args)?;
+        Ok((ended.code, ended.stdout))
+    };
+    let (code, told) = examine()?;
+    assert_eq!(code, 1, "{told}");
+    assert!(
+        told.contains("install -d"),
+        "the directory is missing: {told}"
+    );
+    fs::create_dir(&bundles)?;
+    let (code, told) = examine()?;
+    assert_eq!(code, 0, "{told}");
+    for part in ["containerd", "k8s.io", "free in", "inotify", "cri"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    fs::set_permissions(&bundles, fs::Permissions::from_mode(0o777))?;
+    let (_, told) = examine()?;
+    assert!(told.contains("can be written by others"), "{told}");
+    daemon.stop()?;
+    let (code, told) = examine()?;
+    assert_eq!(code, 1);
+    assert!(told.contains("no such socket"), "{told}");
     Ok(())
 }
 

@@ -1,0 +1,85 @@
+//! What could stand in airdock's way on this node, checked one by one, each with the way to mend
+//! it. Nothing is changed.
+
+mod directory;
+mod node;
+mod store;
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::config::Endpoint;
+
+/// How a check came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// As it should be.
+    Ok,
+    /// It works, with a limitation that one should know of.
+    Warning,
+    /// It doesn't work.
+    Error,
+}
+
+impl Level {
+    /// The word used in tables and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One check.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// What was checked.
+    pub check: &'static str,
+    /// How it came out.
+    pub level: Level,
+    /// What was found.
+    pub found: String,
+    /// What to do about it.
+    pub mend: Option<String>,
+}
+
+impl Finding {
+    fn ok(check: &'static str, found: impl Into<String>) -> Self {
+        Self {
+            check,
+            level: Level::Ok,
+            found: found.into(),
+            mend: None,
+        }
+    }
+
+    fn warning(check: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self {
+            check,
+            level: Level::Warning,
+            found: found.into(),
+            mend: Some(mend.into()),
+        }
+    }
+
+    fn error(check: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self {
+            level: Level::Error,
+            ..Self::warning(check, found, mend)
+        }
+    }
+}
+
+/// Checks everything.
+pub async fn examine(endpoint: &Endpoint, directories: &[PathBuf]) -> Vec<Finding> {
+    let mut findings = store::examine(endpoint).await;
+    for directory in directories {
+        findings.extend(directory::examine(directory));
+    }
+    findings.extend(node::examine());
+    findings
+}
