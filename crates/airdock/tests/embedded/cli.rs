@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use airdock_testkit::fixture::{Bundle, Image, gzip};
-use airdock_testkit::{Outcome, Suite, corpus};
+use airdock_testkit::fixture::{Bundle, Image, Layer, gzip};
+use airdock_testkit::{Need, Outcome, Suite, corpus};
 
 use crate::support::{AIRDOCK, airdock, airdock_json, digest_of, names_in, small, store_of, text};
 
@@ -23,6 +23,11 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .test("a_second_load_sends_nothing", &[], second_load)
         .test("standard_input_is_a_bundle", &[], standard_input)
         .test("an_unnamed_image_can_be_given_a_name", &[], given_name)
+        .test(
+            "load_shows_a_bar_on_a_terminal",
+            &[Need::Program("script")],
+            bar,
+        )
         .test("several_bundles_report_the_worst", &[], worst)
         .test("a_missing_file_is_told_apart_from_a_bad_one", &[], missing)
         .test("without_a_socket_the_flag_to_type_is_told", &[], no_store)
@@ -137,6 +142,34 @@ fn given_name(dir: &Path) -> Outcome {
     assert_eq!(named.code, 0, "{}", named.stderr);
     let names = names_in(&dir.join("store"));
     assert_eq!(names["docker.io/library/y:2"], digest_of("one"));
+    Ok(())
+}
+
+fn bar(dir: &Path) -> Outcome {
+    let bundle = dir.join("x.tar");
+    let layers = (0..4).map(|seed| Layer::noise(seed, 20_000_000));
+    let image = layers.fold(Image::new(), Image::layer);
+    Bundle::new()
+        .with(&["x:1"], image)
+        .oci()
+        .write_tar(&bundle)?;
+    let command = format!("{AIRDOCK} load {} --store {}", text(&bundle), store_of(dir));
+    let shown = airdock_testkit::process::run("script", &["-qec", &command, "/dev/null"])?;
+    assert_eq!(shown.code, 0, "{}", shown.stdout);
+    for part in ["x.tar", "MiB", "/s", "imported docker.io/library/x:1"] {
+        assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
+    }
+    let piped = airdock(&[
+        "load",
+        text(&bundle),
+        "--store",
+        &store_of(&dir.join("other")),
+    ]);
+    assert!(
+        !piped.stderr.contains("MiB"),
+        "no bar where nobody looks: {}",
+        piped.stderr
+    );
     Ok(())
 }
 

@@ -9,6 +9,7 @@
 
 mod asking;
 mod cli;
+mod contrib;
 mod layout;
 mod support;
 mod verify;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     let suite = Suite::new();
     let suite = asking::tests(suite);
     let suite = cli::tests(suite);
+    let suite = contrib::tests(suite);
     let suite = layout::tests(suite);
     let suite = verify::tests(suite);
     watching::tests(suite).run()
