@@ -5,16 +5,42 @@ use std::path::Path;
 
 use airdock_testkit::daemon::Options;
 use airdock_testkit::pods::Kubelet;
+use airdock_testkit::process::run;
 use airdock_testkit::{Daemon, Outcome, Suite, Version, examples};
 
-use crate::support::{DEADLINE, started};
+use crate::support::{AIRDOCK, DEADLINE, started, text};
 
 pub(crate) fn tests(suite: Suite) -> Suite {
-    let name = "a_pod_runs_from_a_bundle_by_tag_and_by_digest";
+    let by_tag = "a_pod_runs_from_a_bundle_by_tag_and_by_digest";
+    let script = "a_script_that_waits_can_start_a_pod_at_once";
     Version::ALL.into_iter().fold(suite, |suite, version| {
         let options = Options::with_cri(examples::PAUSE);
-        suite.on_containerd(version, options, name, &[], pod)
+        suite
+            .on_containerd(version, options.clone(), by_tag, &[], pod)
+            .on_containerd(version, options, script, &[], waits)
     })
+}
+
+/// What an upgrade does: copy, wait, go on.
+fn waits(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let kubelet = Kubelet::connect(daemon)?;
+    let agent = started(daemon, dir, &[])?;
+    let script = r#"cp "$1" "$2" && "$3" wait "$2/pod.tar" --timeout 60 --socket "$4""#;
+    let (pod, bundles) = (examples::folder().join("pod.tar"), dir.join("bundles"));
+    let socket = dir.join("state/airdock.sock");
+    let args = [text(&pod), text(&bundles), AIRDOCK, text(&socket)];
+    let ended = run("/bin/sh", &[&["-c", script, "upgrade"], &args[..]].concat())?;
+    assert_eq!(
+        ended.code,
+        0,
+        "{}{}\n{}",
+        ended.stdout,
+        ended.stderr,
+        agent.stderr()
+    );
+    let ran = kubelet.run("hello", examples::HELLO)?;
+    assert!(ran.log.contains("hello from an image"), "{}", ran.log);
+    Ok(())
 }
 
 fn pod(daemon: &mut Daemon, dir: &Path) -> Outcome {
