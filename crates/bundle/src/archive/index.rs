@@ -6,14 +6,15 @@ pub(super) use self::builder::{Builder, is_ignored};
 use super::{ArchiveError, EntryId};
 use crate::limits;
 
-/// Every entry by its name. Of several with one name the last counts, as when extracting.
+/// Every entry by its name. Of several with one name the last counts, as when extracting; to a
+/// hard link, the last before it.
 #[derive(Debug)]
 pub(super) struct Index {
     /// All names and link targets, end to end.
     text: String,
     /// In the order of the bundle.
     records: Vec<Record>,
-    /// Positions in `records`, sorted by name, each name once.
+    /// Positions in `records`, sorted by name, then by themselves.
     by_name: Vec<u32>,
 }
 
@@ -38,6 +39,9 @@ enum What {
     Other(&'static str),
 }
 
+/// A position behind every record.
+const END: u32 = u32::MAX;
+
 /// A piece of `Index::text`.
 #[derive(Debug, Clone, Copy)]
 struct Span {
@@ -51,9 +55,9 @@ impl Index {
         let Some(mut name) = resolve("", name) else {
             return Ok(None);
         };
-        let mut link = None;
+        let (mut link, mut before) = (None, END);
         for _ in 0..=limits::LINK_HOPS {
-            match self.step(&name) {
+            match self.step(&name, before) {
                 Step::File(entry) => return Ok(Some(entry)),
                 Step::Other(what) => {
                     return Err(ArchiveError::NotRegular { entry: name, what });
@@ -62,11 +66,14 @@ impl Index {
                 Step::Link {
                     target: None,
                     written,
+                    ..
                 } => return dangling(Some(name), written),
                 Step::Link {
                     target: Some(target),
+                    before: bound,
                     ..
                 } => {
+                    before = bound;
                     link = Some(std::mem::replace(&mut name, target));
                 }
             }
@@ -76,8 +83,9 @@ impl Index {
 
     /// All files' names, sorted.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.by_name
-            .iter()
+        let same = |a: &u32, b: &u32| self.name_at(*a) == self.name_at(*b);
+        let last_of_each = self.by_name.chunk_by(same).filter_map(<[u32]>::last);
+        last_of_each
             .filter_map(|position| self.record(*position))
             .filter(|record| matches!(record.what, What::File { .. }))
             .map(|record| self.text(record.name))
@@ -103,10 +111,12 @@ impl Index {
         }
     }
 
-    /// What stands at exactly `name`, or else the link that a directory of its path is.
-    fn step(&self, name: &str) -> Step {
+    /// What stands at exactly `name`, if it can be `before` that position, or else the link that a
+    /// directory of its path is.
+    fn step(&self, name: &str, before: u32) -> Step {
         match self
-            .lookup(name)
+            .lookup(name, before)
+            .or_else(|| self.lookup(name, END))
             .map(|(position, record)| (position, record.what))
         {
             Some((position, What::File { .. })) => Step::File(EntryId(position)),
@@ -117,7 +127,8 @@ impl Index {
                     target,
                     is_symbolic,
                 },
-            )) => self.follow(name, target, is_symbolic, ""),
+            )) if is_symbolic => self.follow(name, target, ""),
+            Some((position, What::Link { target, .. })) => self.hard_link(target, position),
             None => self.step_directory(name),
         }
     }
@@ -135,43 +146,47 @@ impl Index {
                         },
                     ..
                 },
-            )) = self.lookup(directory)
+            )) = self.lookup(directory, END)
             {
-                return self.follow(directory, *target, true, rest);
+                return self.follow(directory, *target, rest);
             }
         }
         Step::Missing
     }
 
-    fn follow(&self, link: &str, target: Span, is_symbolic: bool, rest: &str) -> Step {
+    /// A symbolic link means what stands at its target when all is there.
+    fn follow(&self, link: &str, target: Span, rest: &str) -> Step {
         let written = self.text(target);
-        let base = match link.rsplit_once('/') {
-            Some((directory, _)) if is_symbolic => directory,
-            _ => "",
-        };
-        let target = resolve(base, written).map(|target| format!("{target}{rest}"));
+        let base = link.rsplit_once('/').map_or("", |(directory, _)| directory);
         Step::Link {
-            target,
+            target: resolve(base, written).map(|target| format!("{target}{rest}")),
             written: written.to_owned(),
+            before: END,
         }
     }
 
-    fn lookup(&self, name: &str) -> Option<(u32, &Record)> {
-        let found = self
-            .by_name
-            .binary_search_by(|position| self.name_at(*position).cmp(name));
-        let position = *self.by_name.get(found.ok()?)?;
-        Some((position, self.record(position)?))
+    /// A hard link at `position` means what stood at its target by then.
+    fn hard_link(&self, target: Span, position: u32) -> Step {
+        let written = self.text(target);
+        Step::Link {
+            target: resolve("", written),
+            written: written.to_owned(),
+            before: position,
+        }
     }
 
-    /// Positions by name. Of records with one name, the last.
+    /// The last record of this name before a position.
+    fn lookup(&self, name: &str, before: u32) -> Option<(u32, &Record)> {
+        let is_before = |position: &u32| (self.name_at(*position), *position) < (name, before);
+        let end = self.by_name.partition_point(is_before);
+        let position = *self.by_name.get(end.checked_sub(1)?)?;
+        let record = self.record(position)?;
+        (self.text(record.name) == name).then_some((position, record))
+    }
+
     fn sorted(&self) -> Vec<u32> {
         let mut positions: Vec<u32> = (0..).take(self.records.len()).collect();
         positions.sort_unstable_by_key(|position| (self.name_at(*position), *position));
-        // `dedup_by` keeps the first of equals, so that the last has to come first.
-        positions.reverse();
-        positions.dedup_by(|a, b| self.name_at(*a) == self.name_at(*b));
-        positions.reverse();
         positions
     }
 
@@ -197,10 +212,12 @@ impl Index {
 enum Step {
     File(EntryId),
     Other(&'static str),
-    /// The name to go on with; `None` if the link, as `written`, leaves the bundle.
+    /// The name to go on with, and the position that it is to stand before; `None` if the link, as
+    /// `written`, leaves the bundle.
     Link {
         target: Option<String>,
         written: String,
+        before: u32,
     },
     Missing,
 }

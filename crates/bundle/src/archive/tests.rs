@@ -222,6 +222,27 @@ fn links_are_followed_inside_the_bundle() {
     );
 }
 
+/// Extracted, a hard link keeps the content that was there, and a symbolic one shows the last.
+#[test]
+fn a_hard_link_means_what_stood_before_it() {
+    let archive = opened(&archive(&[
+        &file("a", b"first"),
+        &link_header("hard", b'1', "a"),
+        &link_header("soft", b'2', "a"),
+        &file("a", b"second"),
+        &link_header("harder", b'1', "./hard"),
+    ]));
+    for (name, content) in [
+        ("a", "second"),
+        ("hard", "first"),
+        ("harder", "first"),
+        ("soft", "second"),
+    ] {
+        assert_eq!(read(&archive, name), content.as_bytes(), "{name}");
+    }
+    assert_eq!(archive.names().collect::<Vec<_>>(), ["a"]);
+}
+
 #[test]
 fn a_link_that_leads_nowhere_matters_when_it_is_needed() {
     let archive = opened(&archive(&[
