@@ -54,6 +54,11 @@ pub enum TarError {
         escaped(entry)
     )]
     Special { entry: String, what: &'static str },
+    #[error(
+        "entry \"{}\" is a file by one of its names and a directory by the other, and tools pick differently: save the images again",
+        escaped(entry)
+    )]
+    FileOrDirectory { entry: String },
     #[error("entry \"{}\" has the unknown type {}: save the images again", escaped(entry), typeflag.escape_ascii())]
     UnknownType { entry: String, typeflag: u8 },
     #[error(
@@ -128,6 +133,8 @@ pub enum PaxFault {
     Length,
     #[error("has a record that is not KEY=VALUE")]
     NoKey,
+    #[error("has an empty name or link target")]
+    Empty,
     #[error("has a size that is not a number")]
     Size,
     #[error("describes a sparse file: pack again without --sparse (-S)")]

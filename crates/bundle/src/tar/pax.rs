@@ -11,18 +11,19 @@ pub(super) struct Overrides<'a> {
     pub(super) size: Option<u64>,
 }
 
-/// Parses the content of an extended header. A later record wins over an earlier one, and an
-/// empty value takes an earlier one back, as the standard has it.
+/// Parses the content of an extended header. A later record wins over an earlier one. An empty
+/// value would take an earlier one back, by the standard; Python's tarfile takes it as it is, so
+/// it is refused.
 pub(super) fn parse(mut content: &[u8]) -> Result<Overrides<'_>, PaxFault> {
     let mut overrides = Overrides::default();
     while !content.is_empty() {
         let (key, value, rest) = record(content)?;
         content = rest;
-        let value = Some(value).filter(|value| !value.is_empty());
         match key {
-            b"path" => overrides.path = value,
-            b"linkpath" => overrides.linkpath = value,
-            b"size" => overrides.size = value.map(size).transpose()?,
+            b"path" | b"linkpath" if value.is_empty() => return Err(PaxFault::Empty),
+            b"path" => overrides.path = Some(value),
+            b"linkpath" => overrides.linkpath = Some(value),
+            b"size" => overrides.size = Some(size(value)?),
             _ if is_sparse(key) => return Err(PaxFault::Sparse),
             _ => {}
         }
@@ -122,7 +123,6 @@ mod tests {
                     ..none()
                 },
             ),
-            ([record("path", "a"), record("path", "")].concat(), none()),
         ] {
             assert_eq!(parse(&content), Ok(expected), "{}", content.escape_ascii());
         }
@@ -145,6 +145,9 @@ mod tests {
             (b"18446744073709551615 path=a\n", PaxFault::Length),
             (b"9 path a\n", PaxFault::NoKey),
             (b"6 =ab\n", PaxFault::NoKey),
+            (&record("path", ""), PaxFault::Empty),
+            (&record("linkpath", ""), PaxFault::Empty),
+            (&record("size", ""), PaxFault::Size),
             (&record("size", "0x1"), PaxFault::Size),
             (&record("size", "-1"), PaxFault::Size),
             (&record("size", "9223372036854775808"), PaxFault::Size),

@@ -8,6 +8,8 @@ use super::{Entry, Kind, NameFault, TarError, name};
 pub(super) struct Raw<'a> {
     pub(super) typeflag: u8,
     pub(super) name: Cow<'a, [u8]>,
+    /// What the header's own field says of the name, which a longer one may have replaced.
+    pub(super) field: Cow<'a, [u8]>,
     pub(super) link: &'a [u8],
     pub(super) size: u64,
     /// Where the entry's own header stands, for messages.
@@ -38,8 +40,13 @@ impl Raw<'_> {
                 what,
             })
         };
+        let is_directory = |name: &[u8]| name.ends_with(b"/");
         match self.typeflag {
-            0 if self.name.ends_with(b"/") => Ok(Kind::Directory),
+            // Python's tarfile goes by the field, even where it was cut at a slash.
+            0 if is_directory(&self.name) != is_directory(&self.field) => {
+                Err(TarError::FileOrDirectory { entry: entry() })
+            }
+            0 if is_directory(&self.name) => Ok(Kind::Directory),
             0 | b'0' | b'7' if name.is_empty() => {
                 Err(self.misnamed("entry name", &self.name, NameFault::Empty))
             }

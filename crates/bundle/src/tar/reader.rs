@@ -224,6 +224,7 @@ impl<S: Source> Reader<S> {
         let raw = Raw {
             typeflag: header.typeflag(),
             name: own.name.map_or_else(|| header.name(), Cow::Borrowed),
+            field: header.name(),
             link: own.link.unwrap_or_else(|| header.link()),
             size: own.size.map_or_else(|| header.size(), Ok)?,
             offset,

@@ -192,6 +192,20 @@ fn a_v7_directory_is_known_by_its_slash() {
 }
 
 #[test]
+fn an_entry_is_a_directory_by_both_of_its_names_or_by_none() {
+    let whole = deep(130);
+    for (cut, name) in [("deep/", whole.as_str()), ("deep", "deep/er/")] {
+        for before in [pax(&[("path", name)]), long(b'L', name)] {
+            let error = refusal(&archive(&[&before, &entry(cut, 0, b"")]));
+            let told = matches!(error, TarError::FileOrDirectory { .. });
+            assert!(told, "{cut} {name}: {error}");
+        }
+    }
+    let same = archive(&[&pax(&[("path", "a/b/")]), &entry("a/", 0, b"")]);
+    assert_eq!(kinds(&same), [Kind::Directory]);
+}
+
+#[test]
 fn the_size_may_stand_in_a_pax_record_or_in_base_256() {
     let content = made::padded(b"12345");
     let mut base256 = unsealed("a", b'0', 0);
