@@ -1,5 +1,6 @@
 //! `cargo xtask`: what a developer and the continuous integration run.
 
+mod bench;
 mod ci;
 mod daemons;
 mod fixtures;
@@ -26,6 +27,8 @@ enum Command {
     Ci,
     /// Builds the bundles in examples/ from their sources.
     Fixtures,
+    /// Measures airdock beside `ctr images import`, and writes docs/benchmarks.md.
+    Bench(bench::BenchOptions),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -34,5 +37,6 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Test => test::run(),
         Command::Ci => ci::run(),
         Command::Fixtures => fixtures::run(),
+        Command::Bench(options) => bench::run(&options),
     }
 }

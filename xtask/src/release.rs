@@ -10,7 +10,7 @@ use crate::shell::{self, say};
 
 /// Builds it, and refuses what a dynamic loader would have to finish.
 pub(crate) fn build() -> anyhow::Result<()> {
-    let program = compile()?;
+    let program = compile(&["--package=airdock"])?;
     let headers = Command::new("readelf")
         .arg("--wide")
         .args(["--file-header", "--program-headers"])
@@ -24,9 +24,10 @@ pub(crate) fn build() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where cargo put the program.
-fn compile() -> anyhow::Result<PathBuf> {
-    let mut build = shell::cargo(&["build", "--release", "--package=airdock"]);
+/// Builds a program as it is shipped, by the options that name it; where cargo put it.
+pub(crate) fn compile(which: &[&str]) -> anyhow::Result<PathBuf> {
+    let mut build = shell::cargo(&["build", "--release"]);
+    build.args(which);
     build.arg("--message-format=json-render-diagnostics");
     let built = shell::read(build.stderr(Stdio::inherit()))?;
     let mut messages = built.lines().filter_map(executable);

@@ -1,0 +1,121 @@
+//! An OCI image layout as a tar, written image by image: bundles are larger than memory.
+//!
+//! Blocks of zeros are left out of the file, which reads the same.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom, Write as _};
+
+use airdock_testkit::fixture::{Blob, Descriptor, Tree, media_type};
+use serde_json::{Value, json};
+
+use super::layers::Written;
+
+/// What is written or left out at once; a multiple of a file system's blocks.
+const BLOCK: usize = 64 << 10;
+
+/// A tar's header.
+const HEADER: u64 = 512;
+
+/// An archive that is being written.
+#[derive(Debug)]
+pub(super) struct Writer {
+    file: File,
+    length: u64,
+    seen: HashSet<String>,
+    index: Vec<Value>,
+    blobs: String,
+}
+
+impl Writer {
+    pub(super) fn new(file: File) -> Self {
+        Self {
+            file,
+            length: 0,
+            seen: HashSet::new(),
+            index: Vec::new(),
+            blobs: String::new(),
+        }
+    }
+
+    /// Adds an image, its layers first.
+    pub(super) fn image(&mut self, name: &str, layers: &[Written]) -> anyhow::Result<()> {
+        for layer in layers {
+            self.blob(&layer.descriptor, &layer.tar)?;
+        }
+        let config = self.document(media_type::CONFIG, &config(name, layers))?;
+        let manifest = json!({
+            "schemaVersion": 2,
+            "mediaType": media_type::MANIFEST,
+            "config": config,
+            "layers": layers.iter().map(|layer| &layer.descriptor).collect::<Vec<_>>(),
+        });
+        let mut manifest = self.document(media_type::MANIFEST, &manifest)?;
+        manifest.annotations = Some(json!({ "io.containerd.image.name": name }));
+        self.index.push(serde_json::to_value(manifest)?);
+        Ok(())
+    }
+
+    /// Adds what every layout has and the end of the archive. Returns a line for each blob:
+    /// digest, offset and size.
+    pub(super) fn finish(mut self) -> anyhow::Result<String> {
+        let index = json!({
+            "schemaVersion": 2,
+            "mediaType": media_type::INDEX,
+            "manifests": self.index,
+        });
+        let last = Tree::new()
+            .file("oci-layout", br#"{"imageLayoutVersion":"1.0.0"}"#)
+            .file("index.json", &serde_json::to_vec(&index)?)
+            .tar();
+        self.append(&last)?;
+        self.file.set_len(self.length)?;
+        Ok(self.blobs)
+    }
+
+    fn document(&mut self, media_type: &str, document: &Value) -> anyhow::Result<Descriptor> {
+        let blob = Blob::new(media_type, serde_json::to_vec(document)?);
+        let tar = Tree::new()
+            .file(&blob.path(), &blob.content)
+            .tar_without_end();
+        self.blob(&blob.descriptor, &tar)?;
+        Ok(blob.descriptor)
+    }
+
+    fn blob(&mut self, descriptor: &Descriptor, tar: &[u8]) -> anyhow::Result<()> {
+        let Descriptor { digest, size, .. } = descriptor;
+        if self.seen.insert(digest.clone()) {
+            writeln!(self.blobs, "{digest} {} {size}", self.length + HEADER)?;
+            self.append(tar)?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        static ZEROS: [u8; BLOCK] = [0; BLOCK];
+        for block in bytes.chunks(BLOCK) {
+            if block == ZEROS {
+                self.file.seek(SeekFrom::Current(block.len().try_into()?))?;
+            } else {
+                self.file.write_all(block)?;
+            }
+        }
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// The name makes it the only one of its kind, as a build's time would.
+fn config(name: &str, layers: &[Written]) -> Value {
+    json!({
+        "architecture": "amd64",
+        "os": "linux",
+        "author": name,
+        "config": {},
+        "rootfs": {
+            "type": "layers",
+            "diff_ids": layers.iter().map(|layer| &layer.diff_id).collect::<Vec<_>>(),
+        },
+    })
+}

@@ -1,0 +1,169 @@
+//! What it costs when nothing has changed: a restart, and a minute of nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use airdock_testkit::fixture::sha256;
+use airdock_testkit::process::Running;
+use airdock_testkit::{Daemon, Version, wait};
+use anyhow::bail;
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use rustix::io::Errno;
+use tempfile::TempDir;
+
+use super::Bench;
+use super::measure::{self, Measured, field};
+use super::row::Row;
+use super::side::store;
+use super::statistics::{mebibytes, median, seconds};
+
+/// Bundles in the directory; each looks like case A's.
+const BUNDLES: u64 = 100;
+
+/// How long nothing happens.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// The agent says so when it has looked at the directory.
+const STARTED: [&str; 1] = ["started to watch"];
+
+/// A daemon that has all that stands in a directory, and an agent's memory of it.
+struct Imported {
+    daemon: Daemon,
+    directory: PathBuf,
+    state: TempDir,
+}
+
+impl Imported {
+    fn prepare(bench: &Bench, version: Version) -> anyhow::Result<Self> {
+        let imported = Self {
+            directory: bench.bundles.many(BUNDLES)?,
+            daemon: Daemon::start(version)?,
+            state: tempfile::tempdir()?,
+        };
+        imported.once(bench)?;
+        measure::settle(imported.daemon.home())?;
+        Ok(imported)
+    }
+
+    fn agent(&self, bench: &Bench) -> Command {
+        let mut command = Command::new(&bench.airdock);
+        command.arg(store(&self.daemon)).arg("watch");
+        command.arg(&self.directory);
+        command.arg("--state-dir").arg(self.state.path());
+        command
+    }
+
+    /// An agent that starts, finds all in order, and ends.
+    fn once(&self, bench: &Bench) -> anyhow::Result<Measured> {
+        measure::run(self.agent(bench).arg("--once"))
+    }
+
+    /// Digest of what the daemon keeps beside blobs: images, leases, labels.
+    fn metadata(&self) -> anyhow::Result<String> {
+        let folder = self.daemon.root().join("io.containerd.metadata.v1.bolt");
+        Ok(sha256(&fs::read(folder.join("meta.db"))?))
+    }
+}
+
+/// Case D: the agent is started again.
+pub(super) fn restart(bench: &Bench, version: Version) -> anyhow::Result<Vec<Row>> {
+    let imported = Imported::prepare(bench, version)?;
+    let before = imported.metadata()?;
+    let opened = Opened::watch(&imported.directory)?;
+    let mut runs = Vec::new();
+    for _ in 0..bench.runs {
+        runs.push(imported.once(bench)?);
+    }
+    if imported.metadata()? != before {
+        bail!("the daemon's metadata changed");
+    }
+    let times: Vec<Duration> = runs.iter().map(|run| run.elapsed).collect();
+    let each: Vec<f64> = times.iter().map(Duration::as_secs_f64).collect();
+    let each = median(&each) * 1000.0 / 100.0;
+    Ok(vec![Row {
+        case: "D".to_owned(),
+        title: format!("agent restart with {BUNDLES} unchanged bundles of 344 MB"),
+        daemon: version.to_string(),
+        ours: seconds(&times),
+        theirs: "–".to_owned(),
+        ratio: format!("{each:.2} ms a bundle"),
+        goal: "< 2 ms a bundle, nothing read, nothing written".to_owned(),
+        read: format!(
+            "{} bundles opened; {} in all, the ledger among it",
+            opened.count()?,
+            most(&runs, |run| run.io.read)
+        ),
+        sent: "daemon's metadata unchanged".to_owned(),
+        memory: most(&runs, |run| run.peak),
+    }])
+}
+
+/// Case J: the agent has nothing to do.
+pub(super) fn minute(bench: &Bench, version: Version) -> anyhow::Result<Vec<Row>> {
+    let imported = Imported::prepare(bench, version)?;
+    let mut agent = Running::spawn(&mut imported.agent(bench))?;
+    agent.wait_for_line(&STARTED, wait::DEADLINE)?;
+    // What it does at its start, and shortly after, is over by then.
+    thread::sleep(Duration::from_secs(3));
+    let opened = Opened::watch(&imported.directory)?;
+    let before = processor_time(agent.pid())?;
+    thread::sleep(IDLE);
+    let used = processor_time(agent.pid())?.saturating_sub(before);
+    let status = fs::read_to_string(format!("/proc/{}/status", agent.pid()))?;
+    let share = used.as_secs_f64() / IDLE.as_secs_f64() * 100.0;
+    Ok(vec![Row {
+        case: "J".to_owned(),
+        title: format!("idle agent with {BUNDLES} bundles, one minute"),
+        daemon: version.to_string(),
+        ours: format!("{:.1} ms of CPU", used.as_secs_f64() * 1000.0),
+        theirs: "–".to_owned(),
+        ratio: format!("{share:.3} %"),
+        goal: "< 0.1 %, no bundle opened, ≤ 20 MiB".to_owned(),
+        read: format!("{} bundles opened", opened.count()?),
+        sent: "–".to_owned(),
+        memory: format!("{} resident", mebibytes(field(&status, "VmRSS")? << 10)),
+    }])
+}
+
+/// Counts how often files of a directory are opened.
+struct Opened(std::os::fd::OwnedFd);
+
+impl Opened {
+    fn watch(directory: &Path) -> anyhow::Result<Self> {
+        let events = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+        inotify::add_watch(&events, directory, WatchFlags::OPEN)?;
+        Ok(Self(events))
+    }
+
+    /// Of files; the directory's own listings have no name.
+    fn count(&self) -> anyhow::Result<usize> {
+        let mut buffer = [std::mem::MaybeUninit::uninit(); 64 << 10];
+        let mut events = inotify::Reader::new(&self.0, &mut buffer);
+        let mut count = 0;
+        loop {
+            match events.next() {
+                Ok(event) => count += usize::from(event.file_name().is_some()),
+                Err(Errno::AGAIN) => return Ok(count),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// What all threads of a process have used so far.
+fn processor_time(pid: u32) -> anyhow::Result<Duration> {
+    let mut nanoseconds = 0;
+    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let text = fs::read_to_string(task?.path().join("schedstat"))?;
+        let first = text.split_whitespace().next().unwrap_or_default();
+        nanoseconds += first.parse::<u64>()?;
+    }
+    Ok(Duration::from_nanos(nanoseconds))
+}
+
+fn most(runs: &[Measured], figure: impl Fn(&Measured) -> u64) -> String {
+    mebibytes(runs.iter().map(figure).max().unwrap_or_default())
+}

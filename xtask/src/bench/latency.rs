@@ -1,0 +1,170 @@
+//! How soon the agent acts: on a bundle that arrives, on an image that is lost.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime};
+
+use airdock_containerd::{Client, Record};
+use airdock_testkit::process::Running;
+use airdock_testkit::{Daemon, Version, daemon, wait};
+use anyhow::{Context as _, bail};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use super::Bench;
+use super::bundles::small;
+use super::row::Row;
+use super::side::store;
+use super::statistics::percentile;
+
+/// Bundles that arrive, one after the other.
+const ARRIVALS: usize = 100;
+
+/// Bundles whose image is removed, and how often each.
+const LOSING: usize = 20;
+const LOSSES: usize = 5;
+
+/// How often the daemon is asked: far below what is measured, without keeping it busy.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// An agent at work, its directory and its daemon.
+struct Site {
+    daemon: Daemon,
+    folders: TempDir,
+    agent: Running,
+    client: Client,
+    runtime: Runtime,
+}
+
+impl Site {
+    fn start(bench: &Bench, version: Version) -> anyhow::Result<Self> {
+        let daemon = Daemon::start(version)?;
+        let folders = tempfile::tempdir_in(bench.bundles.folder())?;
+        let directory = folders.path().join("in");
+        fs::create_dir(&directory)?;
+        let mut agent = Command::new(&bench.airdock);
+        agent.arg(store(&daemon)).arg("watch").arg(&directory);
+        agent.arg("--state-dir").arg(folders.path().join("state"));
+        let mut agent = Running::spawn(&mut agent)?;
+        agent.wait_for_line(&["started to watch"], wait::DEADLINE)?;
+        let runtime = Runtime::new()?;
+        let client = {
+            let _inside = runtime.enter();
+            Client::connect(&daemon.socket(), daemon::NAMESPACE)?
+        };
+        Ok(Self {
+            daemon,
+            folders,
+            agent,
+            client,
+            runtime,
+        })
+    }
+
+    /// A bundle with one image, under a name that is not looked at.
+    fn write(&self, number: usize) -> anyhow::Result<PathBuf> {
+        let path = self.folders.path().join(format!("{number}.tar"));
+        small(&path, &name(number))?;
+        Ok(path)
+    }
+
+    fn arrive(&self, bundle: &Path) -> anyhow::Result<()> {
+        let file = bundle.file_name().context("no name")?;
+        Ok(fs::rename(
+            bundle,
+            self.folders.path().join("in").join(file),
+        )?)
+    }
+
+    /// Waits for a record that was made after `since`.
+    fn appears(&self, number: usize, since: SystemTime) -> anyhow::Result<()> {
+        let end = Instant::now() + wait::DEADLINE;
+        while Instant::now() < end {
+            let record = self.runtime.block_on(self.client.image(&name(number)))?;
+            if record.is_some_and(|record| is_newer(&record, since)) {
+                return Ok(());
+            }
+            std::thread::sleep(PAUSE);
+        }
+        bail!("{} did not appear\n{}", name(number), self.agent.stderr())
+    }
+
+    /// Removes all records of an image and, with them, its blobs.
+    fn lose(&self, number: usize) -> anyhow::Result<()> {
+        let record = self.runtime.block_on(self.client.image(&name(number)))?;
+        let target = record.context("no record")?.target.digest;
+        let none: [&str; 0] = [];
+        let all = self.runtime.block_on(self.client.images(&none))?;
+        let same = all.iter().filter(|record| record.target.digest == target);
+        let names: Vec<&str> = same.map(|record| record.name.as_str()).collect();
+        self.daemon
+            .ctr_text(&[&["images", "rm", "--sync"], names.as_slice()].concat())?;
+        Ok(())
+    }
+}
+
+/// Case G: from the rename into the directory to the name in the store.
+pub(super) fn arrival(bench: &Bench, version: Version) -> anyhow::Result<Vec<Row>> {
+    let site = Site::start(bench, version)?;
+    let mut times = Vec::new();
+    for number in 0..ARRIVALS {
+        let bundle = site.write(number)?;
+        let (since, started) = (SystemTime::now(), Instant::now());
+        site.arrive(&bundle)?;
+        site.appears(number, since)?;
+        times.push(started.elapsed());
+    }
+    let title = format!("10 KB bundle renamed into the directory, until named ({ARRIVALS})");
+    let goal = "p50 < 300 ms, p99 < 1 s";
+    Ok(vec![row("G", title, version, &times, goal)])
+}
+
+/// Case H: from the start of `ctr images rm` to the name in the store again.
+pub(super) fn healing(bench: &Bench, version: Version) -> anyhow::Result<Vec<Row>> {
+    let site = Site::start(bench, version)?;
+    for number in 0..LOSING {
+        site.arrive(&site.write(number)?)?;
+        site.appears(number, SystemTime::UNIX_EPOCH)?;
+    }
+    let mut times = Vec::new();
+    for number in (0..LOSSES).flat_map(|_| 0..LOSING) {
+        let (since, started) = (SystemTime::now(), Instant::now());
+        site.lose(number)?;
+        site.appears(number, since)?;
+        times.push(started.elapsed());
+    }
+    let title = format!(
+        "image and its blobs removed with ctr, until back ({})",
+        LOSING * LOSSES
+    );
+    Ok(vec![row("H", title, version, &times, "p50 < 500 ms")])
+}
+
+fn name(number: usize) -> String {
+    format!("bench.test/small-{number}:1")
+}
+
+fn is_newer(record: &Record, since: SystemTime) -> bool {
+    record.created.is_some_and(|created| created > since)
+}
+
+fn row(case: &str, title: String, version: Version, times: &[Duration], goal: &str) -> Row {
+    let times: Vec<f64> = times
+        .iter()
+        .map(|time| time.as_secs_f64() * 1000.0)
+        .collect();
+    let at = |percent| percentile(&times, percent);
+    Row {
+        case: case.to_owned(),
+        title,
+        daemon: version.to_string(),
+        ours: format!("p50 {:.0} ms ({:.0}–{:.0})", at(50), at(0), at(100)),
+        theirs: "–".to_owned(),
+        ratio: format!("p99 {:.0} ms", at(99)),
+        goal: goal.to_owned(),
+        read: "–".to_owned(),
+        sent: "–".to_owned(),
+        memory: "–".to_owned(),
+    }
+}

@@ -1,0 +1,162 @@
+//! A program's run with its costs: time, bytes read, peak memory.
+
+use std::fs;
+use std::io::{Read as _, Seek as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+/// What a run cost.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    /// From its start to its end.
+    pub elapsed: Duration,
+    /// What it has read and written, files and sockets.
+    pub io: Io,
+    /// The most memory that it had at once, in bytes.
+    pub peak: u64,
+    /// Its standard output.
+    pub stdout: String,
+}
+
+/// Bytes that a process has moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Io {
+    /// By `read(2)` and its kin, from cache or disk.
+    pub read: u64,
+    /// By `write(2)` and its kin.
+    pub written: u64,
+}
+
+impl Io {
+    /// Of a process that lives, or has ended and not been waited for.
+    pub(super) fn of(pid: u32) -> anyhow::Result<Self> {
+        let text = fs::read_to_string(format!("/proc/{pid}/io"))?;
+        Ok(Self {
+            read: field(&text, "rchar")?,
+            written: field(&text, "wchar")?,
+        })
+    }
+}
+
+/// `name: 123 kB` gives 123.
+pub(super) fn field(text: &str, name: &str) -> anyhow::Result<u64> {
+    let values = text.lines().filter_map(|line| line.strip_prefix(name));
+    let mut values = values.filter_map(|rest| rest.strip_prefix(':'));
+    let value = values.next().with_context(|| format!("no {name}"))?;
+    let number = value.split_whitespace().next().unwrap_or_default();
+    Ok(number.parse()?)
+}
+
+/// Runs a program to its end; its failure is an error with what it said.
+pub(super) fn run(command: &mut Command) -> anyhow::Result<Measured> {
+    let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    command
+        .stdout(stdout.try_clone()?)
+        .stderr(stderr.try_clone()?);
+    forget_own_peak()?;
+    let started = Instant::now();
+    let child = command
+        .spawn()
+        .with_context(|| format!("{:?}", command.get_program()))?;
+    let pid = pid(&child)?;
+    waitid(
+        WaitId::Pid(pid),
+        WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
+    )?;
+    let elapsed = started.elapsed();
+    let io = Io::of(child.id())?;
+    let (status, peak) = reap(pid)?;
+    if !status.success() {
+        bail!("{command:?}: {status}: {}", text(&mut stderr)?);
+    }
+    Ok(Measured {
+        elapsed,
+        io,
+        peak,
+        stdout: text(&mut stdout)?,
+    })
+}
+
+/// Runs a program with the output of another as its input; both must end well.
+pub(super) fn run_piped(feeder: &mut Command, command: &mut Command) -> anyhow::Result<Measured> {
+    let mut feeder = feeder.stdout(Stdio::piped()).spawn()?;
+    let pipe = feeder.stdout.take().context("no standard output")?;
+    let measured = run(command.stdin(pipe));
+    let fed = feeder.wait()?;
+    if !fed.success() {
+        bail!("what feeds {command:?}: {fed}");
+    }
+    measured
+}
+
+/// Writes what is dirty, so that no run pays for the one before.
+pub(super) fn settle(folder: &Path) -> anyhow::Result<()> {
+    Ok(rustix::fs::syncfs(fs::File::open(folder)?)?)
+}
+
+/// A child starts with the most memory that its parent ever had as its own (`execve(2)` keeps the
+/// figure): ours is set to what we have now, by the way of `proc_pid_clear_refs(5)`.
+fn forget_own_peak() -> std::io::Result<()> {
+    fs::write("/proc/self/clear_refs", "5")
+}
+
+fn pid(child: &Child) -> anyhow::Result<Pid> {
+    let raw = i32::try_from(child.id())?;
+    Pid::from_raw(raw).context("no process")
+}
+
+fn text(file: &mut fs::File) -> anyhow::Result<String> {
+    let mut text = String::new();
+    file.rewind()?;
+    file.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// The end of a child that has ended, and the most memory that it had, in bytes.
+#[expect(unsafe_code, reason = "wait4 is in none of the safe wrappers")]
+fn reap(pid: Pid) -> anyhow::Result<(ExitStatus, u64)> {
+    let mut status = 0;
+    // SAFETY: all bits zero is a value of this struct of numbers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to live values of the types that wait4(2) writes.
+    let reaped = unsafe { libc::wait4(pid.as_raw_pid(), &raw mut status, 0, &raw mut usage) };
+    if reaped != pid.as_raw_pid() {
+        return Err(std::io::Error::last_os_error().into());
+    }
+    // Linux gives it in KiB (getrusage(2)).
+    let peak = u64::try_from(usage.ru_maxrss)? << 10;
+    Ok((ExitStatus::from_raw(status), peak))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_tells_what_it_read_and_said() {
+        let measured = run(Command::new("sh").args(["-c", "head -c 5000000 /dev/zero | wc -c"]));
+        let measured = measured.unwrap();
+        assert_eq!(measured.stdout, "5000000\n");
+        assert!(measured.io.read >= 10_000_000, "{:?}", measured.io);
+        assert!(measured.peak > 100 << 10);
+    }
+
+    #[test]
+    fn a_failure_is_an_error_with_what_was_said() {
+        let failed = run(Command::new("sh").args(["-c", "echo why >&2; exit 3"]));
+        let failed = failed.unwrap_err().to_string();
+        assert!(failed.contains("why"), "{failed}");
+    }
+
+    #[test]
+    fn a_pipe_feeds_the_other() {
+        let mut feeder = Command::new("echo");
+        let measured = run_piped(feeder.arg("hello"), Command::new("cat").arg("-"));
+        assert_eq!(measured.unwrap().stdout, "hello\n");
+    }
+}
