@@ -16,7 +16,7 @@ use std::thread::{self, JoinHandle};
 
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 pub use fault::Fault;
 use fault::{Faults, Kind};
@@ -44,6 +44,16 @@ pub struct Proxy {
 struct Record {
     calls: Vec<Call>,
     faults: Faults,
+    /// Tells the calls that wait for it.
+    healing: watch::Sender<()>,
+}
+
+/// A fault that strikes now.
+#[derive(Debug)]
+struct Struck {
+    kind: Kind,
+    /// Changes when all is healed after this moment.
+    healing: watch::Receiver<()>,
 }
 
 impl Proxy {
@@ -77,9 +87,16 @@ impl Proxy {
         lock(&self.record).faults.add(fault);
     }
 
-    /// Spoils no more calls.
+    /// Spoils no more calls. What hangs is cut off, and what was stopped goes on.
     pub fn heal(&self) {
-        lock(&self.record).faults = Faults::default();
+        let mut record = lock(&self.record);
+        record.faults = Faults::default();
+        record.healing.send_replace(());
+    }
+
+    /// How many faults are still to strike.
+    pub fn pending(&self) -> usize {
+        lock(&self.record).faults.len()
     }
 
     /// The calls so far, in the order of their beginning.
@@ -125,17 +142,23 @@ fn lock(record: &Mutex<Record>) -> MutexGuard<'_, Record> {
 
 impl Record {
     /// Notes a new call; its number, and what is to be done to it at once.
-    fn begin(&mut self, path: &str) -> (usize, Option<Kind>) {
-        let fault = self.faults.at_begin(path);
+    fn begin(&mut self, path: &str) -> (usize, Option<Struck>) {
+        let fault = self.faults.at_begin(path).map(|kind| self.struck(kind));
         let path = path.to_owned();
         self.calls.push(Call { path, sent: 0 });
         (self.calls.len() - 1, fault)
     }
 
     /// Notes bytes of a call; what is to be done to it now.
-    fn sent(&mut self, number: usize, bytes: u64) -> Option<Kind> {
+    fn sent(&mut self, number: usize, bytes: u64) -> Option<Struck> {
         let call = self.calls.get_mut(number)?;
         call.sent += bytes;
-        self.faults.at_bytes(&call.path, bytes)
+        let kind = self.faults.at_bytes(&call.path, bytes)?;
+        Some(self.struck(kind))
+    }
+
+    fn struck(&self, kind: Kind) -> Struck {
+        let healing = self.healing.subscribe();
+        Struck { kind, healing }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Output};
+use std::thread;
 
 use airdock_testkit::daemon::Options;
 use airdock_testkit::fixture::{Bundle, Image, Layer};
 use airdock_testkit::proxy::{Call, Fault, Proxy};
-use airdock_testkit::{Daemon, Need, Outcome, Suite, Version};
+use airdock_testkit::{Daemon, Need, Outcome, Suite, Version, wait};
 
 const CTR: &[Need] = &[Need::Program("ctr")];
 
@@ -19,6 +20,8 @@ fn main() -> ExitCode {
     let suite = add(suite, "one_call_gets_another_status", status);
     let suite = add(suite, "one_call_breaks_after_some_bytes", cut);
     let suite = add(suite, "one_call_hangs", hang);
+    let suite = add(suite, "healing_cuts_what_hangs", healed_hang);
+    let suite = add(suite, "a_stopped_call_goes_on_when_healed", stop);
     suite.run()
 }
 
@@ -85,5 +88,38 @@ fn hang(daemon: &mut Daemon, _dir: &Path) -> Outcome {
     proxy.spoil(Fault::hang("Images/List"));
     proxy.heal();
     assert!(ctr(&proxy, &["images", "ls"])?.status.success());
+    Ok(())
+}
+
+/// Runs `ctr images import` while a fault holds it, which is healed as soon as it has struck.
+fn import_held(proxy: &Proxy, dir: &Path) -> std::io::Result<Output> {
+    thread::scope(|scope| {
+        let import = scope.spawn(|| import(proxy, dir));
+        wait::until("the fault", wait::DEADLINE, || {
+            (proxy.pending() == 0).then_some(())
+        })?;
+        assert!(!import.is_finished());
+        proxy.heal();
+        import.join().expect("it doesn't panic")
+    })
+}
+
+fn healed_hang(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let proxy = Proxy::before(&daemon.socket())?;
+    proxy.spoil(Fault::hang("Content/Write").after(1_000_000));
+    assert!(!import_held(&proxy, dir)?.status.success());
+    Ok(())
+}
+
+fn stop(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let proxy = Proxy::before(&daemon.socket())?;
+    for fault in [
+        Fault::stop("Content/Write").after(1_000_000),
+        Fault::stop("Images/Create"),
+    ] {
+        proxy.spoil(fault);
+        assert!(import_held(&proxy, dir)?.status.success());
+        daemon.ctr_text(&["images", "rm", "--sync", "example.com/airdock/t:1"])?;
+    }
     Ok(())
 }

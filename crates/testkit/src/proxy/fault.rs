@@ -17,6 +17,7 @@ pub(super) enum Kind {
     Status(u8, String),
     Cut,
     Hang,
+    Stop,
 }
 
 impl Fault {
@@ -30,9 +31,14 @@ impl Fault {
         Self::new(method, Kind::Cut)
     }
 
-    /// Never answers, and takes nothing more.
+    /// Never answers, and takes nothing more; the connection breaks when the proxy is healed.
     pub fn hang(method: &str) -> Self {
         Self::new(method, Kind::Hang)
+    }
+
+    /// Takes nothing more until the proxy is healed, then goes on as if nothing had been.
+    pub fn stop(method: &str) -> Self {
+        Self::new(method, Kind::Stop)
     }
 
     /// Strikes the n-th call from now on, instead of the first.
@@ -91,6 +97,10 @@ pub(super) struct Faults(Vec<Fault>);
 impl Faults {
     pub(super) fn add(&mut self, fault: Fault) {
         self.0.push(fault);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// The fault that strikes a call as it begins.

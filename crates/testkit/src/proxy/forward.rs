@@ -11,10 +11,11 @@ use h2::server::{self, SendResponse};
 use h2::{RecvStream, SendStream};
 use http::{HeaderMap, HeaderValue, Request, Response, request};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::fault::Kind;
-use super::{Record, lock};
+use super::{Record, Struck, lock};
 
 /// What a call may send before it is asked to wait: enough for whole messages.
 const WINDOW: u32 = 4 << 20;
@@ -89,8 +90,8 @@ async fn call(
         stream: None,
     };
     let (head, mut body) = request.into_parts();
-    if let Some(kind) = fault {
-        return strike(kind, &mut down).await;
+    if let Some(end) = strike(fault, &mut down).await {
+        return end;
     }
     let Ok((response, mut up)) = open(daemon, head, body.is_end_stream()).await else {
         return End::Call;
@@ -100,11 +101,8 @@ async fn call(
         passed = pass_up(&mut body, &mut up, note) => passed.ok(),
         _ = pass_down(response, &mut down) => None,
     };
-    match fault {
-        Some(kind) => strike(kind, &mut down).await,
-        // Over; or it broke, and the client sees its stream end.
-        None => End::Call,
-    }
+    // Without one it is over; or it broke, and the client sees its stream end.
+    strike(fault, &mut down).await.unwrap_or(End::Call)
 }
 
 async fn open(
@@ -116,16 +114,30 @@ async fn open(
     daemon.send_request(Request::from_parts(head, ()), is_whole)
 }
 
-async fn strike(kind: Kind, down: &mut Down) -> End {
+/// What becomes of a call that is struck; `None` when it goes on.
+async fn strike(struck: Option<Struck>, down: &mut Down) -> Option<End> {
+    let Struck { kind, healing } = struck?;
     match kind {
-        Kind::Cut => End::Connection,
-        Kind::Hang => pending().await,
+        Kind::Cut => Some(End::Connection),
+        Kind::Hang => {
+            healed(healing).await;
+            Some(End::Connection)
+        }
+        Kind::Stop => {
+            healed(healing).await;
+            None
+        }
         Kind::Status(code, message) => {
             // Fails where the client has gone, who then needs no answer.
             let _ = down.end(code, &message);
-            End::Call
+            Some(End::Call)
         }
     }
+}
+
+async fn healed(mut healing: watch::Receiver<()>) {
+    // Fails when the proxy ends, and its connections with it.
+    let _ = healing.changed().await;
 }
 
 /// Our side of the way to the client.
@@ -153,15 +165,19 @@ impl Down {
     }
 }
 
-/// The client's side of a call, up to a fault. Without one it has no end: the answer has.
+/// The client's side of a call, up to a fault that ends it. Without one it has no end: the answer
+/// has.
 async fn pass_up(
     body: &mut RecvStream,
     up: &mut SendStream<Bytes>,
-    note: impl FnMut(u64) -> Option<Kind>,
-) -> Result<Kind, Broken> {
-    match pass(body, up, note).await? {
-        Some(kind) => Ok(kind),
-        None => pending().await,
+    mut note: impl FnMut(u64) -> Option<Struck>,
+) -> Result<Struck, Broken> {
+    loop {
+        match pass(body, up, &mut note).await? {
+            Some(struck) if struck.kind == Kind::Stop => healed(struck.healing).await,
+            Some(struck) => return Ok(struck),
+            None => return pending().await,
+        }
     }
 }
 
@@ -181,15 +197,15 @@ async fn pass_down(response: ResponseFuture, down: &mut Down) -> Result<(), Brok
 async fn pass(
     from: &mut RecvStream,
     to: &mut SendStream<Bytes>,
-    mut note: impl FnMut(u64) -> Option<Kind>,
-) -> Result<Option<Kind>, Broken> {
+    mut note: impl FnMut(u64) -> Option<Struck>,
+) -> Result<Option<Struck>, Broken> {
     while let Some(piece) = from.data().await {
         let piece = piece?;
         let bytes = piece.len();
         send(to, piece).await?;
         from.flow_control().release_capacity(bytes)?;
-        if let Some(kind) = note(bytes as u64) {
-            return Ok(Some(kind));
+        if let Some(struck) = note(bytes as u64) {
+            return Ok(Some(struck));
         }
     }
     match from.trailers().await? {
