@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::containerd::{Installed, Version};
+use crate::mount::Mount;
 use crate::needs::Need;
 use crate::wait;
 
@@ -23,6 +24,8 @@ pub const NAMESPACE: &str = "k8s.io";
 pub struct Options {
     /// With the CRI plugin; without it a daemon starts in a fraction of the time.
     pub cri: Option<Cri>,
+    /// With its root in memory, on a file system of this many bytes.
+    pub memory: Option<u64>,
 }
 
 /// How the CRI plugin is set up: runc, and a pod network that touches nothing but itself.
@@ -38,6 +41,15 @@ impl Options {
         let sandbox_image = sandbox_image.to_owned();
         Self {
             cri: Some(Cri { sandbox_image }),
+            ..Self::default()
+        }
+    }
+
+    /// With its root in memory, on a file system of so many bytes.
+    pub fn in_memory(bytes: u64) -> Self {
+        Self {
+            memory: Some(bytes),
+            ..Self::default()
         }
     }
 
@@ -57,6 +69,7 @@ pub struct Daemon {
     installed: Installed,
     options: Options,
     child: Option<Child>,
+    memory: Option<Mount>,
     home: TempDir,
 }
 
@@ -76,8 +89,12 @@ impl Daemon {
             installed,
             options,
             child: None,
+            memory: None,
             home,
         };
+        if let Some(bytes) = daemon.options.memory {
+            daemon.memory = Some(Mount::tmpfs(&daemon.root(), bytes)?);
+        }
         config::write(&daemon)?;
         daemon.launch()?;
         Ok(daemon)
@@ -101,6 +118,18 @@ impl Daemon {
     /// Its root folder: content, metadata, snapshots.
     pub fn root(&self) -> PathBuf {
         self.home().join("root")
+    }
+
+    /// The file system that its root is on, where that is its own.
+    pub fn memory(&self) -> io::Result<&Mount> {
+        let missing = || io::Error::other("its root is on no file system of its own");
+        self.memory.as_ref().ok_or_else(missing)
+    }
+
+    /// Where its content store keeps the blob of this digest.
+    pub fn blob(&self, digest: &str) -> PathBuf {
+        let blobs = "io.containerd.content.v1.content/blobs";
+        self.root().join(blobs).join(digest.replace(':', "/"))
     }
 
     /// Its state folder: sockets and mounts of what runs.
@@ -131,17 +160,27 @@ impl Daemon {
 
     /// Runs its own `ctr` in the namespace `k8s.io`.
     pub fn ctr(&self, args: &[&str]) -> io::Result<Output> {
+        self.ctr_in(NAMESPACE, args)
+    }
+
+    /// The same; its standard output, or an error with what it said.
+    pub fn ctr_text(&self, args: &[&str]) -> io::Result<String> {
+        self.ctr_text_in(NAMESPACE, args)
+    }
+
+    /// Runs its own `ctr` in another namespace.
+    pub fn ctr_in(&self, namespace: &str, args: &[&str]) -> io::Result<Output> {
         Command::new(self.installed.bin.join("ctr"))
             .arg("--address")
             .arg(self.socket())
-            .args(["--namespace", NAMESPACE])
+            .args(["--namespace", namespace])
             .args(args)
             .output()
     }
 
     /// The same; its standard output, or an error with what it said.
-    pub fn ctr_text(&self, args: &[&str]) -> io::Result<String> {
-        let out = self.ctr(args)?;
+    pub fn ctr_text_in(&self, namespace: &str, args: &[&str]) -> io::Result<String> {
+        let out = self.ctr_in(namespace, args)?;
         if out.status.success() {
             return Ok(String::from_utf8_lossy(&out.stdout).into_owned());
         }

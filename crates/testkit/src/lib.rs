@@ -9,6 +9,7 @@ pub mod corpus;
 pub mod daemon;
 pub mod examples;
 pub mod fixture;
+pub mod mount;
 pub mod needs;
 #[cfg(feature = "pods")]
 pub mod pods;

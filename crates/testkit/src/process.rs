@@ -123,6 +123,11 @@ impl Running {
         })?
     }
 
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// SIGKILL, and the status it leaves.
     pub fn kill(&mut self) -> io::Result<ExitStatus> {
         self.child.kill()?;

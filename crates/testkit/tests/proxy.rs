@@ -100,7 +100,8 @@ fn import_held(proxy: &Proxy, dir: &Path) -> std::io::Result<Output> {
         })?;
         assert!(!import.is_finished());
         proxy.heal();
-        import.join().expect("it doesn't panic")
+        let ended = import.join();
+        ended.unwrap_or_else(|_| Err(std::io::Error::other("the import panicked")))
     })
 }
 

@@ -20,7 +20,13 @@ use super::{Record, Struck, lock};
 /// What a call may send before it is asked to wait: enough for whole messages.
 const WINDOW: u32 = 4 << 20;
 
-type Broken = Box<dyn std::error::Error + Send + Sync>;
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// Which side of a way broke.
+enum Broken {
+    From(Error),
+    To(Error),
+}
 
 /// What became of a call; the connection goes on, or not.
 #[derive(PartialEq, Eq)]
@@ -33,7 +39,7 @@ pub(super) async fn serve(
     listener: StdListener,
     upstream: PathBuf,
     record: Arc<Mutex<Record>>,
-) -> Result<(), Broken> {
+) -> Result<(), Error> {
     let listener = UnixListener::from_std(listener)?;
     let mut connections = JoinSet::new();
     loop {
@@ -47,7 +53,7 @@ async fn connection(
     client: UnixStream,
     upstream: PathBuf,
     record: Arc<Mutex<Record>>,
-) -> Result<(), Broken> {
+) -> Result<(), Error> {
     let (daemon, driver) = h2::client::Builder::new()
         .initial_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
@@ -149,7 +155,7 @@ struct Down {
 
 impl Down {
     /// Ends the call as a server does: in trailers, or in headers where nothing came before.
-    fn end(&mut self, code: u8, message: &str) -> Result<(), Broken> {
+    fn end(&mut self, code: u8, message: &str) -> Result<(), Error> {
         let mut status = HeaderMap::new();
         status.insert("grpc-status", HeaderValue::from(u16::from(code)));
         status.insert("grpc-message", HeaderValue::from_str(message)?);
@@ -171,17 +177,20 @@ async fn pass_up(
     body: &mut RecvStream,
     up: &mut SendStream<Bytes>,
     mut note: impl FnMut(u64) -> Option<Struck>,
-) -> Result<Struck, Broken> {
+) -> Result<Struck, Error> {
     loop {
-        match pass(body, up, &mut note).await? {
-            Some(struck) if struck.kind == Kind::Stop => healed(struck.healing).await,
-            Some(struck) => return Ok(struck),
-            None => return pending().await,
+        match pass(body, up, &mut note).await {
+            Ok(Some(struck)) if struck.kind == Kind::Stop => healed(struck.healing).await,
+            Ok(Some(struck)) => return Ok(struck),
+            // The client gave the call up.
+            Err(Broken::From(error)) => return Err(error),
+            // The daemon takes no more; its answer, which may be under way, says why.
+            Ok(None) | Err(Broken::To(_)) => return pending().await,
         }
     }
 }
 
-async fn pass_down(response: ResponseFuture, down: &mut Down) -> Result<(), Broken> {
+async fn pass_down(response: ResponseFuture, down: &mut Down) -> Result<(), Error> {
     let (head, mut body) = response.await?.into_parts();
     let response = Response::from_parts(head, ());
     let is_whole = body.is_end_stream();
@@ -200,23 +209,40 @@ async fn pass(
     mut note: impl FnMut(u64) -> Option<Struck>,
 ) -> Result<Option<Struck>, Broken> {
     while let Some(piece) = from.data().await {
-        let piece = piece?;
+        let piece = piece.map_err(Broken::from)?;
         let bytes = piece.len();
-        send(to, piece).await?;
-        from.flow_control().release_capacity(bytes)?;
+        send(to, piece).await.map_err(Broken::To)?;
+        let taken = from.flow_control().release_capacity(bytes);
+        taken.map_err(Broken::from)?;
         if let Some(struck) = note(bytes as u64) {
             return Ok(Some(struck));
         }
     }
-    match from.trailers().await? {
-        Some(trailers) => to.send_trailers(trailers)?,
-        None => to.send_data(Bytes::new(), true)?,
-    }
+    let trailers = from.trailers().await.map_err(Broken::from)?;
+    let ended = match trailers {
+        Some(trailers) => to.send_trailers(trailers),
+        None => to.send_data(Bytes::new(), true),
+    };
+    ended.map_err(|error| Broken::To(error.into()))?;
     Ok(None)
 }
 
+impl From<h2::Error> for Broken {
+    fn from(error: h2::Error) -> Self {
+        Self::From(error.into())
+    }
+}
+
+impl From<Broken> for Error {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::From(error) | Broken::To(error) => error,
+        }
+    }
+}
+
 /// Sends all of `data`, as fast as the other side takes it.
-async fn send(to: &mut SendStream<Bytes>, mut data: Bytes) -> Result<(), Broken> {
+async fn send(to: &mut SendStream<Bytes>, mut data: Bytes) -> Result<(), Error> {
     while !data.is_empty() {
         to.reserve_capacity(data.len());
         let room = poll_fn(|context| to.poll_capacity(context)).await;
