@@ -18,7 +18,7 @@ use super::run::{Agent, StoreState};
 use super::tracked::State;
 use super::work::Done;
 use crate::store::view::View;
-use crate::store::{Store, StoreError};
+use crate::store::{Session, Store, StoreError};
 
 /// Changes come in bursts, ours among them; they are waited for this long.
 const QUIET: Duration = Duration::from_millis(50);
@@ -270,6 +270,7 @@ async fn look(store: Store, tidy: bool) -> Result<Looked, StoreError> {
     if tidy {
         store.tidy().await?;
     }
+    store.clear_leftovers().await?;
     Ok(Looked {
         sandbox: store.sandbox_image().await,
         view: store.view().await?,
@@ -292,16 +293,27 @@ struct NamesOnly {
 async fn restore_names(bundles: Vec<NamesOnly>, context: &Context) -> Result<(), Failure> {
     for NamesOnly { bundle, plan } in bundles {
         let session = context.store.begin(&bundle).await?;
-        session.protect(&plan.roots).await?;
-        if let Some(gone) = plan.gone(&context.store.view().await?).into_iter().next() {
-            session.abandon().await?;
-            return Err(Failure::NotReadBack(gone.to_string()));
+        let restored = restore_bundle(&plan, &session, context).await;
+        match restored {
+            Ok(()) => session.finish().await,
+            Err(_) => session.abandon().await,
         }
-        for blob in &plan.relabel {
-            session.relabel(blob).await?;
-        }
-        session.publish(&plan.steps).await?;
-        session.finish().await?;
+        restored?;
     }
     Ok(())
+}
+
+async fn restore_bundle(
+    plan: &BundlePlan,
+    session: &Session,
+    context: &Context,
+) -> Result<(), Failure> {
+    session.protect(&plan.roots).await?;
+    if let Some(gone) = plan.gone(&context.store.view().await?).into_iter().next() {
+        return Err(Failure::NotReadBack(gone.to_string()));
+    }
+    for blob in &plan.relabel {
+        session.relabel(blob).await?;
+    }
+    Ok(session.publish(&plan.steps).await?)
 }

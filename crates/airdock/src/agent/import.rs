@@ -4,6 +4,7 @@
 //! must be decompressed gives them in its own order, in one pass, while earlier ones are still
 //! being written. What is kept in memory goes last: configs, and documents after what they refer to.
 
+mod damaged;
 mod random;
 mod stream;
 
@@ -90,9 +91,7 @@ pub async fn import(planned: Planned, context: &Context) -> Result<Complete, Fai
     match complete.bring(context).await {
         Ok(()) => Ok(complete),
         Err(failure) => {
-            // The failure is what the operator needs to see; a lease that could not be given
-            // back ends by itself.
-            drop(complete.session.abandon().await);
+            complete.session.abandon().await;
             Err(failure)
         }
     }
@@ -109,7 +108,7 @@ impl Complete {
         let sender = Sender {
             bundle: Arc::clone(&self.opened.bundle),
             session: &self.session,
-            origins,
+            origins: Arc::clone(&origins),
             context,
             path: &self.opened.path,
         };
@@ -126,7 +125,10 @@ impl Complete {
         for blob in &self.plan.relabel {
             self.session.relabel(blob).await?;
         }
-        self.settle(outcomes)
+        let doubted = self.settle(outcomes)?;
+        let bundle = Arc::clone(&self.opened.bundle);
+        self.damaged = damaged::among(doubted, bundle, origins).await?;
+        Ok(())
     }
 
     /// Makes sure that what was there stays there. Between the plan and this moment it may have
@@ -157,17 +159,17 @@ impl Complete {
         Ok(self.opened.bundle.archive().region(entry)?.is_none())
     }
 
-    fn settle(&mut self, outcomes: Vec<Outcome>) -> Result<(), Failure> {
+    /// Sums up; returns the blobs that the store took for something else than they should be.
+    fn settle(&mut self, outcomes: Vec<Outcome>) -> Result<Vec<Digest>, Failure> {
+        let mut doubted = Vec::new();
         for (blob, outcome) in outcomes {
             match outcome? {
                 Put::Sent => self.bytes_sent += blob.size,
                 Put::Present => self.bytes_skipped += blob.size,
-                Put::Differs => {
-                    self.damaged.insert(blob.digest);
-                }
+                Put::Differs => doubted.push(blob.digest),
             }
         }
-        Ok(())
+        Ok(doubted)
     }
 }
 

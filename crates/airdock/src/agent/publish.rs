@@ -77,12 +77,12 @@ pub fn reasons(refused: &[Refused]) -> Option<String> {
 pub async fn publish(complete: Complete, context: &Context) -> Result<Published, Failure> {
     match named(&complete, context).await {
         Ok(published) => {
-            complete.session.finish().await?;
+            complete.session.finish().await;
             seen_by_cri(&published, context).await;
             Ok(published)
         }
         Err(failure) => {
-            drop(complete.session.abandon().await);
+            complete.session.abandon().await;
             Err(failure)
         }
     }
@@ -101,6 +101,7 @@ async fn named(complete: &Complete, context: &Context) -> Result<Published, Fail
         });
     }
     let steps = sound_steps(complete, &context.first);
+    is_whole(&steps, &offer, &context.store.view().await?)?;
     context
         .unless_cancelled(complete.session.publish(&steps))
         .await??;
@@ -207,11 +208,16 @@ fn read_back(steps: &[Step], offer: &Offer, view: &View) -> Result<(), Failure> 
             return Err(Failure::NotReadBack(step.name.clone()));
         }
     }
-    let written: HashSet<usize> = steps.iter().map(|step| step.image).collect();
+    is_whole(steps, offer, view)
+}
+
+/// Whether all is there that the names need: a name never comes before it, whatever the store
+/// answered on the way.
+fn is_whole(steps: &[Step], offer: &Offer, view: &View) -> Result<(), Failure> {
     let absent = offer
         .images
         .iter()
-        .filter(|image| written.is_empty() || steps.iter().any(|s| s.target == image.target))
+        .filter(|image| steps.is_empty() || steps.iter().any(|s| s.target == image.target))
         .flat_map(|image| &image.blobs)
         .find(|blob| !view.has(&blob.digest, blob.size));
     match absent {

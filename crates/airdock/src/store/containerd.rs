@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use airdock_bundle::digest::{Algorithm, Digest, Hasher};
@@ -27,6 +27,12 @@ const WRITE_CONNECTIONS: usize = 3;
 /// enough that what a killed process left behind goes.
 const LEASE_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// A lease that can't be given back is tried again so often: it is the last thing that is left of
+/// a session, and a connection that broke is found broken only by its next call.
+const END_ATTEMPTS: u32 = 3;
+/// The pause before each further attempt.
+const END_PAUSE: Duration = Duration::from_millis(100);
+
 /// The content store's plugin, by type and id.
 const CONTENT: (&str, &str) = ("io.containerd.content.v1", "content");
 
@@ -38,6 +44,8 @@ pub struct ContainerdStore {
     next_writer: AtomicUsize,
     /// What our leases and ingests start with.
     prefix: String,
+    /// Leases of sessions that have ended, and that the daemon wouldn't take back yet.
+    leftovers: Mutex<BTreeSet<String>>,
 }
 
 impl ContainerdStore {
@@ -49,6 +57,7 @@ impl ContainerdStore {
             client,
             next_writer: AtomicUsize::new(0),
             prefix: role.prefix(),
+            leftovers: Mutex::default(),
         })
     }
 
@@ -95,6 +104,23 @@ impl ContainerdStore {
             self.client.abort(&ingest.reference).await?;
         }
         Ok(())
+    }
+
+    /// Gives back the leases that could not be given back when their sessions ended.
+    pub async fn clear_leftovers(&self) -> Result<(), StoreError> {
+        let leases = self.leftovers().clone();
+        for lease in leases {
+            self.client.lease_delete(&lease, true).await?;
+            self.leftovers().remove(&lease);
+        }
+        Ok(())
+    }
+
+    /// A set is whole at any moment, whoever panicked while holding it.
+    fn leftovers(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.leftovers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether CRI lists the image; `None` where there is no CRI.
@@ -224,11 +250,19 @@ impl Session {
     pub async fn begin(store: Arc<ContainerdStore>, bundle: &str) -> Result<Self, StoreError> {
         let lease = format!("{}{bundle}-{:016x}", store.prefix, unique());
         let expires = SystemTime::now() + LEASE_LIFE;
-        store
-            .client
-            .lease_create(&lease, expires, Labels::new())
-            .await?;
-        Ok(Self { store, lease })
+        let client = store.client.clone();
+        let session = Self { store, lease };
+        let created = client.lease_create(&session.lease, expires, Labels::new());
+        match created.await {
+            Ok(()) => Ok(session),
+            Err(error) => {
+                // The answer may have been lost after the lease was made.
+                if !matches!(error, Error::Connect { .. }) {
+                    session.end(true).await;
+                }
+                Err(error.into())
+            }
+        }
     }
 
     /// Puts blobs under the lease; what they refer to is under it with them.
@@ -312,9 +346,22 @@ impl Session {
     }
 
     /// Gives the lease back; `now` also drops, before it returns, what was half written.
-    pub async fn end(self, now: bool) -> Result<(), StoreError> {
-        self.store.client.lease_delete(&self.lease, now).await?;
-        Ok(())
+    ///
+    /// Never fails: a lease that the daemon won't take back now is given back later, by
+    /// [`ContainerdStore::clear_leftovers`], by the next agent, or by its expiry.
+    pub async fn end(self, now: bool) {
+        for attempt in 0..END_ATTEMPTS {
+            if attempt > 0 {
+                tokio::time::sleep(END_PAUSE).await;
+            }
+            match self.store.client.lease_delete(&self.lease, now).await {
+                Ok(_) => return,
+                // It hangs: asking again would only take as long again.
+                Err(Error::Deadline { .. }) => break,
+                Err(_) => {}
+            }
+        }
+        self.store.leftovers().insert(self.lease);
     }
 
     fn writer(&self) -> &Client {

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use airdock_bundle::digest::Digest;
+
 use crate::exit::Exit;
 
 /// A failure of a store.
@@ -32,6 +34,12 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The store refused a blob as another's content, and it is not.
+    #[error(
+        "the store refused blob {0}, whose bytes are right in the bundle: \
+         look at containerd's log, and at the health of disk and memory"
+    )]
+    RefusedSound(Digest),
     /// The body of a blob could not be read from its bundle.
     #[error("{0}")]
     Body(String),

@@ -118,6 +118,14 @@ impl Store {
         }
     }
 
+    /// Gives back what sessions of this process could not give back when they ended.
+    pub async fn clear_leftovers(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Containerd(store) => store.clear_leftovers().await,
+            Self::Layout(_) => Ok(()),
+        }
+    }
+
     /// Starts to bring a bundle: what is written and protected stays until the session ends.
     pub async fn begin(&self, bundle: &str) -> Result<Session, StoreError> {
         match self {
@@ -221,18 +229,18 @@ impl Session {
     }
 
     /// Ends well.
-    pub async fn finish(self) -> Result<(), StoreError> {
+    pub async fn finish(self) {
         match self {
             Self::Containerd(session) => session.end(false).await,
-            Self::Layout(_) => Ok(()),
+            Self::Layout(_) => {}
         }
     }
 
     /// Ends early: what was half written is dropped.
-    pub async fn abandon(self) -> Result<(), StoreError> {
+    pub async fn abandon(self) {
         match self {
             Self::Containerd(session) => session.end(true).await,
-            Self::Layout(_) => Ok(()),
+            Self::Layout(_) => {}
         }
     }
 }
