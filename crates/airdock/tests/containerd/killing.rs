@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use airdock_testkit::fixture::{Bundle, Image, Layer, sha256};
+use airdock_testkit::fixture::{Bundle, Image, Layer};
 use airdock_testkit::process::Running;
 use airdock_testkit::{Daemon, Outcome, Suite, Version, wait};
 
 use crate::support::{AIRDOCK, DEADLINE, ingests, leases, records, store_of, text};
+use crate::whole::every_name_is_whole;
 
 /// How often an import is killed; each time somewhere else on its way.
 const KILLS: u32 = 50;
@@ -49,7 +50,7 @@ fn killed(daemon: &mut Daemon, dir: &Path) -> Outcome {
         // From before the first byte to after the last, evenly.
         pause(whole * kill / (KILLS - 10));
         agent.kill()?;
-        every_name_is_whole(daemon)?;
+        every_name_is_whole(daemon, &records(daemon)?)?;
     }
     let mut last = once(daemon, dir)?;
     assert!(last.wait(DEADLINE)?.success(), "{}", last.stderr());
@@ -57,7 +58,7 @@ fn killed(daemon: &mut Daemon, dir: &Path) -> Outcome {
     for (name, _) in &images {
         assert!(found.contains(name), "{name} in {found:?}");
     }
-    every_name_is_whole(daemon)?;
+    every_name_is_whole(daemon, &records(daemon)?)?;
     assert_eq!(leases(daemon)?, Vec::<String>::new());
     assert_eq!(ingests(daemon)?, Vec::<String>::new());
     Ok(())
@@ -102,35 +103,4 @@ fn remove_everything(daemon: &Daemon) -> std::io::Result<()> {
         daemon.ctr_text(&rm)?;
     }
     Ok(())
-}
-
-/// Follows every name from its record to its layers, on the daemon's disk, hashing all.
-fn every_name_is_whole(daemon: &Daemon) -> Outcome {
-    let mut hashed = BTreeSet::new();
-    for (name, (digest, _)) in records(daemon)? {
-        let manifest = sound_blob(daemon, &name, &digest, &mut hashed)?;
-        let manifest: serde_json::Value = serde_json::from_slice(&manifest)?;
-        let layers = manifest["layers"].as_array().expect("layers").iter();
-        for descriptor in layers.chain([&manifest["config"]]) {
-            let digest = descriptor["digest"].as_str().expect("a digest");
-            sound_blob(daemon, &name, digest, &mut hashed)?;
-        }
-    }
-    Ok(())
-}
-
-fn sound_blob(
-    daemon: &Daemon,
-    name: &str,
-    digest: &str,
-    hashed: &mut BTreeSet<String>,
-) -> Result<Vec<u8>, std::io::Error> {
-    let folder = "io.containerd.content.v1.content/blobs";
-    let path = daemon.root().join(folder).join(digest.replace(':', "/"));
-    let content = std::fs::read(&path)
-        .map_err(|e| std::io::Error::other(format!("{name}: {}: {e}", path.display())))?;
-    if hashed.insert(digest.to_owned()) {
-        assert_eq!(sha256(&content), digest, "{name}");
-    }
-    Ok(content)
 }

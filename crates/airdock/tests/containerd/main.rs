@@ -7,11 +7,13 @@
     reason = "tests state facts about values that they made themselves"
 )]
 
+mod faults;
 mod killing;
 mod loading;
 mod pods;
 mod support;
 mod watching;
+mod whole;
 
 use std::process::ExitCode;
 
@@ -21,5 +23,6 @@ fn main() -> ExitCode {
     let suite = loading::tests(Suite::new());
     let suite = watching::tests(suite);
     let suite = killing::tests(suite);
+    let suite = faults::tests(suite);
     pods::tests(suite).run()
 }

@@ -71,9 +71,16 @@ pub(crate) fn digest_of(seed: &str) -> String {
     Target::from(Image::small(seed)).digest()
 }
 
-/// Every record that `ctr` lists: name to digest and labels.
-pub(crate) fn records(daemon: &Daemon) -> std::io::Result<BTreeMap<String, (String, String)>> {
-    let listed = daemon.ctr_text(&["images", "ls"])?;
+/// Names in a store, each with what it points to and its labels.
+pub(crate) type Records = BTreeMap<String, (String, String)>;
+
+/// Every record that `ctr` lists.
+pub(crate) fn records(daemon: &Daemon) -> std::io::Result<Records> {
+    Ok(listed_records(&daemon.ctr_text(&["images", "ls"])?))
+}
+
+/// The records in what `ctr images ls` prints.
+pub(crate) fn listed_records(listed: &str) -> Records {
     let record = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let digest = words.iter().find(|word| word.starts_with("sha256:"))?;
@@ -88,7 +95,7 @@ pub(crate) fn records(daemon: &Daemon) -> std::io::Result<BTreeMap<String, (Stri
             ((*digest).to_owned(), (*labels).to_owned()),
         ))
     };
-    Ok(listed.lines().skip(1).filter_map(record).collect())
+    listed.lines().skip(1).filter_map(record).collect()
 }
 
 /// Waits until a name points to an image.

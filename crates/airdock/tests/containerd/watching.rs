@@ -201,7 +201,7 @@ fn power_cut(daemon: &mut Daemon, dir: &Path) -> Outcome {
     }
     fs::write(dir.join("state/running"), "another-boot")?;
     let layer = Image::small("one").layers()[0].digest().to_owned();
-    let blob = blob_path(daemon, &layer);
+    let blob = daemon.blob(&layer);
     let whole = fs::read(&blob)?;
     fs::write(&blob, vec![0; whole.len()])?;
     let mut again = started(daemon, dir, &[])?;
@@ -211,11 +211,6 @@ fn power_cut(daemon: &mut Daemon, dir: &Path) -> Outcome {
         (fs::read(&blob).ok()? == whole).then_some(())
     })?;
     Ok(())
-}
-
-fn blob_path(daemon: &Daemon, digest: &str) -> std::path::PathBuf {
-    let blobs = "io.containerd.content.v1.content/blobs";
-    daemon.root().join(blobs).join(digest.replace(':', "/"))
 }
 
 fn planned(daemon: &mut Daemon, dir: &Path) -> Outcome {
