@@ -40,6 +40,8 @@ pub enum Exit {
     Timeout,
     /// No agent answers.
     NoAgent,
+    /// The command line or the configuration can't be used.
+    Usage,
     /// Anything else that went wrong.
     Failure,
     /// Stopped by a signal before the work was done.
@@ -52,7 +54,8 @@ impl Exit {
         match self {
             Self::Success => 0,
             Self::Failure => 1,
-            // 2 is a wrong command line; clap exits with it.
+            // clap exits with it as well.
+            Self::Usage => 2,
             Self::Partial => 3,
             Self::Unnamed => 4,
             Self::Empty => 5,

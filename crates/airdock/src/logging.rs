@@ -4,6 +4,7 @@ use std::fmt;
 
 use clap::ValueEnum;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use tracing::{Event, Subscriber, level_filters::LevelFilter};
 use tracing_logfmt::EventsFormatter;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, format::Writer};
@@ -12,7 +13,8 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// How log lines are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// `key=value` pairs, one line an event.
     #[default]
@@ -22,7 +24,8 @@ pub enum LogFormat {
 }
 
 /// The least important level that is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     /// Failures only.
     Error,

@@ -5,28 +5,22 @@ use std::path::PathBuf;
 use clap::Args;
 use comfy_table::{Cell, Color, Table, presets};
 
-use super::options::{GlobalOptions, absolute};
-use crate::config::Distro;
+use super::options::GlobalOptions;
 use crate::doctor::{Finding, Level, examine};
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorOptions {
-    /// Directories of bundles [default: the distribution's, or /var/lib/airdock/bundles]
+    /// Directories of bundles [default: those that the agent watches]
     #[arg(value_name = "DIR")]
     directories: Vec<PathBuf>,
 }
 
 pub(super) async fn run(global: &GlobalOptions, options: DoctorOptions) -> anyhow::Result<Exit> {
-    let mut directories = Vec::new();
-    for directory in options.directories {
-        directories.push(absolute(directory)?);
-    }
-    if directories.is_empty() {
-        let distro = global.distro.unwrap_or(Distro::Containerd);
-        directories.push(distro.image_directory().to_owned());
-    }
+    let settings = global.settings(|typed| typed.directories = options.directories)?;
+    let sources = settings.watch.sources.iter();
+    let directories: Vec<PathBuf> = sources.map(|source| source.directory.clone()).collect();
     let findings = examine(&global.endpoint()?, &directories).await;
     match global.output {
         Format::Json => output::json(&findings),

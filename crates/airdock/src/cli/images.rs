@@ -14,7 +14,7 @@ pub(super) struct ImagesOptions {
 }
 
 pub(super) async fn run(global: &GlobalOptions, options: ImagesOptions) -> anyhow::Result<Exit> {
-    let status = options.ask.status().await?;
+    let status = options.ask.status(global).await?;
     match global.output {
         Format::Json => output::json(&status.images),
         Format::Table => show::images(&status),

@@ -8,7 +8,8 @@ use airdock_bundle::name::Name;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::options::{FIRST, GlobalOptions};
+use super::agent_options::ImportOptions;
+use super::options::GlobalOptions;
 use crate::agent::bring::{Standing, bring};
 use crate::agent::context::Context;
 use crate::agent::failure::Failure;
@@ -35,20 +36,17 @@ pub(super) struct LoadOptions {
     /// What happens to a name that exists, points elsewhere and isn't ours
     #[arg(long, value_enum, default_value_t)]
     on_conflict: OnConflict,
-    /// MiB that must stay free where the store is
-    #[arg(long, default_value_t = 0, value_name = "MIB")]
-    reserve: u64,
-    /// Names that are published before others in a bundle; * stands for any characters
-    #[arg(long, value_name = "PATTERN", default_values = FIRST)]
-    first: Vec<String>,
+    #[command(flatten)]
+    import: ImportOptions,
 }
 
 pub(super) async fn run(global: &GlobalOptions, options: LoadOptions) -> anyhow::Result<Exit> {
+    let settings = global.settings(|typed| options.import.add_to(typed))?;
     let context = Context {
         store: global.open_store(&Role::Load)?,
         platform: global.matcher(),
-        reserve: options.reserve.saturating_mul(1024 * 1024),
-        first: First::new(&options.first),
+        reserve: settings.watch.reserve,
+        first: First::new(&settings.watch.first),
         reporter: reporter(),
         cancel: super::watch::stopped_by_signals(),
     };

@@ -1,6 +1,8 @@
 //! The command line as it is typed. Each command is a file that resolves, acts and reports.
 
+mod agent_options;
 mod ask;
+mod config;
 mod doctor;
 mod images;
 mod inspect;
@@ -13,14 +15,16 @@ mod wait;
 mod watch;
 mod why;
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::admin::client::ClientError;
+use crate::config::{ConfigError, Given};
 use crate::exit::Exit;
 use crate::{logging, output};
-use options::GlobalOptions;
+use options::{GlobalArguments, GlobalOptions, given};
 
 /// Keeps the container images of an air-gapped node in step with a directory of image bundles.
 #[derive(Debug, Parser)]
@@ -28,14 +32,14 @@ use options::GlobalOptions;
     version,
     propagate_version = true,
     max_term_width = 100,
-    after_help = "Exit status: 0 all done; 2 wrong command line; of a bundle: 3 partial, 4 unnamed, \
+    after_help = "Exit status: 0 all done; 2 wrong command line or configuration; of a bundle: 3 partial, 4 unnamed, \
         5 empty, 6 incomplete, 7 refused, 8 unreadable, 11 lacks a required name; 9 store failed, \
         10 no space, 12 another agent has the state directory; of a question: 13 timeout, 14 no agent, \
         15 nothing watched has it, 16 failing; 130 interrupted, 1 anything else."
 )]
 struct Cli {
     #[command(flatten)]
-    global: GlobalOptions,
+    global: GlobalArguments,
     #[command(subcommand)]
     command: Command,
 }
@@ -62,18 +66,28 @@ enum Command {
     Doctor(doctor::DoctorOptions),
     /// Tells whether an image is here, and why, or why not.
     Why(why::WhyOptions),
+    /// Checks, shows and explains the settings.
+    #[command(subcommand)]
+    Config(config::ConfigOptions),
 }
 
 /// Runs what was typed.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    logging::start(cli.global.log_format, cli.global.log_level);
-    run(cli).unwrap_or_else(report).into()
+    let matches = Cli::command().get_matches();
+    let given = given(&Cli::command(), &matches);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    run(cli, given).unwrap_or_else(report).into()
 }
 
-fn run(cli: Cli) -> anyhow::Result<Exit> {
-    let Cli { global, command } = cli;
-    match command {
+fn run(cli: Cli, given: BTreeMap<String, Given>) -> anyhow::Result<Exit> {
+    // A file that can't be used must not stand in the way of the command that says why.
+    if let Command::Config(config::ConfigOptions::Check(options)) = &cli.command {
+        return Ok(config::check(&cli.global, options));
+    }
+    let global = GlobalOptions::new(&cli.global, given)?;
+    logging::start(global.settings.log_format, global.settings.log_level);
+    output::misspelt(global.written());
+    match cli.command {
         Command::Inspect(options) => inspect::run(&global, &options),
         Command::Load(options) => runtime()?.block_on(load::run(&global, options)),
         Command::Plan(options) => runtime()?.block_on(plan::run(&global, options)),
@@ -84,6 +98,7 @@ fn run(cli: Cli) -> anyhow::Result<Exit> {
         Command::Doctor(options) => runtime()?.block_on(doctor::run(&global, options)),
         Command::Why(options) => runtime()?.block_on(why::run(&global, options)),
         Command::Watch(options) => runtime()?.block_on(watch::run(&global, options)),
+        Command::Config(options) => config::run(&global, &options),
     }
 }
 
@@ -100,6 +115,9 @@ fn report(error: anyhow::Error) -> Exit {
     output::note(&format!("airdock: {error:#}"));
     if let Some(error) = error.downcast_ref::<crate::store::StoreError>() {
         return error.exit();
+    }
+    if error.is::<ConfigError>() {
+        return Exit::Usage;
     }
     if let Some(ClientError::NoAgent { .. }) = error.downcast_ref::<ClientError>() {
         return Exit::NoAgent;

@@ -1,36 +1,41 @@
 //! Options that several commands share, and what they resolve to.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use airdock_bundle::platform::{Matcher, Platform};
+use airdock_bundle::platform::Matcher;
 use anyhow::Context as _;
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args, Command};
 
-use crate::config::{self, Distro, Endpoint, StoreSpec};
+use crate::config::{
+    self, ConfigError, DEFAULT_PATH, Distro, Endpoint, Given, Layer, LogTable, PlatformText,
+    Seconds, Settings, StoreSpec, Typed, Written,
+};
 use crate::logging::{LogFormat, LogLevel};
 use crate::output::Format;
 use crate::store::{Role, Store};
 
-/// What is published first: no pod starts without them.
-pub(super) const FIRST: [&str; 3] = ["*/pause:*", "*/pause@*", "*cni*"];
-
-/// What every command understands.
+/// What every command understands, as it is typed.
 #[derive(Debug, Args)]
-pub(super) struct GlobalOptions {
+pub(super) struct GlobalArguments {
+    /// The configuration file [default: /etc/airdock/airdock.toml, if there is one]
+    #[arg(long, global = true, value_name = "FILE", env = "AIRDOCK_CONFIG")]
+    config: Option<PathBuf>,
     /// Where images go: containerd, containerd:SOCKET, or oci:DIR for an OCI image layout
     /// directory. Without it, the one containerd socket that exists
     #[arg(long, global = true, value_name = "STORE", env = "AIRDOCK_STORE")]
     store: Option<StoreSpec>,
     /// Sets the socket, and the watched directory, to those of a distribution
     #[arg(long, global = true, value_enum, env = "AIRDOCK_DISTRO")]
-    pub(super) distro: Option<Distro>,
+    distro: Option<Distro>,
     /// The containerd namespace [default: k8s.io]
     #[arg(long, global = true, env = "AIRDOCK_NAMESPACE")]
     namespace: Option<String>,
     /// The platform whose images are wanted, as OS/ARCHITECTURE[/VARIANT] [default: this machine's]
-    #[arg(long, global = true, env = "AIRDOCK_PLATFORM", value_parser = Platform::parse)]
-    platform: Option<Platform>,
+    #[arg(long, global = true, env = "AIRDOCK_PLATFORM")]
+    platform: Option<PlatformText>,
     /// How results are printed
     #[arg(
         long,
@@ -39,32 +44,94 @@ pub(super) struct GlobalOptions {
         default_value_t,
         value_name = "FORMAT"
     )]
+    output: Format,
+    /// How log lines are written [default: logfmt]
+    #[arg(long, global = true, value_enum, env = "AIRDOCK_LOG_FORMAT")]
+    log_format: Option<LogFormat>,
+    /// The least important log lines that are written [default: info]
+    #[arg(long, global = true, value_enum, env = "AIRDOCK_LOG_LEVEL")]
+    log_level: Option<LogLevel>,
+}
+
+impl GlobalArguments {
+    fn typed(&self, given: BTreeMap<String, Given>) -> Typed {
+        let layer = Layer {
+            store: self.store.clone(),
+            distro: self.distro,
+            namespace: self.namespace.clone(),
+            platform: self.platform.clone(),
+            log: LogTable {
+                format: self.log_format,
+                level: self.log_level,
+            },
+            ..Layer::default()
+        };
+        Typed {
+            layer,
+            given,
+            ..Typed::default()
+        }
+    }
+
+    /// The file that is meant, whether there is one or not.
+    pub(super) fn config_path(&self) -> PathBuf {
+        let default = || PathBuf::from(DEFAULT_PATH);
+        self.config.clone().unwrap_or_else(default)
+    }
+
+    fn written(&self) -> Result<Written, ConfigError> {
+        match &self.config {
+            Some(path) => Written::read(path),
+            None => Written::read_default(Path::new(DEFAULT_PATH)),
+        }
+    }
+}
+
+/// What every command needs, resolved.
+#[derive(Debug)]
+pub(super) struct GlobalOptions {
+    /// How results are printed.
     pub(super) output: Format,
-    /// How log lines are written
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        default_value_t,
-        env = "AIRDOCK_LOG_FORMAT"
-    )]
-    pub(super) log_format: LogFormat,
-    /// The least important log lines that are written
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        default_value_t,
-        env = "AIRDOCK_LOG_LEVEL"
-    )]
-    pub(super) log_level: LogLevel,
+    /// The settings that don't depend on the command.
+    pub(super) settings: Settings,
+    typed: Typed,
+    written: Written,
 }
 
 impl GlobalOptions {
+    /// Reads the file, and resolves what holds for every command.
+    pub(super) fn new(
+        arguments: &GlobalArguments,
+        given: BTreeMap<String, Given>,
+    ) -> Result<Self, ConfigError> {
+        let written = arguments.written()?;
+        let typed = arguments.typed(given);
+        Ok(Self {
+            output: arguments.output,
+            settings: config::resolve(&typed, &written)?,
+            typed,
+            written,
+        })
+    }
+
+    /// The settings with what the command adds to what was typed.
+    pub(super) fn settings(
+        &self,
+        command: impl FnOnce(&mut Typed),
+    ) -> Result<Settings, ConfigError> {
+        let mut typed = self.typed.clone();
+        command(&mut typed);
+        config::resolve(&typed, &self.written)
+    }
+
+    /// The file, as it was read.
+    pub(super) fn written(&self) -> &Written {
+        &self.written
+    }
+
     /// The store that is meant.
     pub(super) fn endpoint(&self) -> anyhow::Result<Endpoint> {
-        let (store, namespace) = (self.store.clone(), self.namespace.clone());
-        Ok(config::resolve(store, self.distro, namespace)?)
+        Ok(self.settings.endpoint()?)
     }
 
     /// The store that is meant, opened.
@@ -75,7 +142,42 @@ impl GlobalOptions {
 
     /// The platform that is meant.
     pub(super) fn matcher(&self) -> Matcher {
-        Matcher::only(self.platform.clone().unwrap_or_else(Platform::host))
+        Matcher::only(self.settings.platform.clone())
+    }
+}
+
+/// Which arguments of a command somebody gave, and how: on the command line or in a variable.
+pub(super) fn given(command: &Command, matches: &ArgMatches) -> BTreeMap<String, Given> {
+    let (command, matches) = innermost(command, matches);
+    let how = |argument: &Arg| {
+        let id = argument.get_id().as_str();
+        match matches.value_source(id)? {
+            ValueSource::CommandLine => Some(Given::Flag(flag(argument))),
+            ValueSource::EnvVariable => {
+                let variable = argument.get_env()?.to_string_lossy().into_owned();
+                Some(Given::Variable(variable))
+            }
+            _ => None,
+        }
+    };
+    let arguments = command.get_arguments();
+    arguments
+        .filter_map(|argument| Some((argument.get_id().to_string(), how(argument)?)))
+        .collect()
+}
+
+fn innermost<'a>(command: &'a Command, matches: &'a ArgMatches) -> (&'a Command, &'a ArgMatches) {
+    let inner = matches.subcommand();
+    match inner.and_then(|(name, inner)| Some((command.find_subcommand(name)?, inner))) {
+        Some((command, matches)) => innermost(command, matches),
+        None => (command, matches),
+    }
+}
+
+fn flag(argument: &Arg) -> String {
+    match argument.get_long() {
+        Some(long) => format!("--{long}"),
+        None => "command line".to_owned(),
     }
 }
 
@@ -86,6 +188,5 @@ pub(super) fn absolute(path: PathBuf) -> anyhow::Result<PathBuf> {
 
 /// A duration as it is typed: seconds, with decimals where wanted.
 pub(super) fn seconds(typed: &str) -> Result<Duration, String> {
-    let seconds: f64 = typed.parse().map_err(|_| "not a number".to_owned())?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+    typed.parse().map(|Seconds(time)| time)
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use clap::Args;
 
 use super::options::{GlobalOptions, absolute};
@@ -10,54 +11,51 @@ use crate::agent::open::{self, Opened};
 use crate::agent::plan::{Holding, plan};
 use crate::agent::scan::scan;
 use crate::agent::settle::Settled;
-use crate::config::{Distro, OnConflict};
+use crate::config::{ConfigError, OnConflict, Settings, Source, SourceTable};
 use crate::exit::Exit;
 use crate::output::plan::{Disk, Report, Unplanned};
-use crate::output::{self, Format};
+use crate::output::{self, Format, shown};
 use crate::store::labels::source_id;
 use crate::store::{Role, Store};
 
 #[derive(Debug, Args)]
 pub(super) struct PlanOptions {
-    /// Directories of bundles, archives, layout directories [default: the distribution's
-    /// directory, or /var/lib/airdock/bundles]
+    /// Directories of bundles, archives, layout directories [default: what the agent watches]
     #[arg(value_name = "DIR|BUNDLE")]
     paths: Vec<PathBuf>,
-    /// What happens to a name that exists, points elsewhere and isn't ours
-    #[arg(long, value_enum, default_value_t)]
-    on_conflict: OnConflict,
-    /// MiB that must stay free where the store is
-    #[arg(long, default_value_t = 0, value_name = "MIB")]
-    reserve: u64,
+    /// What happens to a name that exists, points elsewhere and isn't ours [default: replace]
+    #[arg(long, value_enum, env = "AIRDOCK_ON_CONFLICT")]
+    on_conflict: Option<OnConflict>,
+    /// MiB that must stay free where the store is [default: 0]
+    #[arg(long, value_name = "MIB", env = "AIRDOCK_RESERVE")]
+    reserve: Option<u64>,
 }
 
 pub(super) async fn run(global: &GlobalOptions, options: PlanOptions) -> anyhow::Result<Exit> {
+    let (bundles, directories) = options.paths.iter().cloned().partition(|p| is_bundle(p));
+    let settings = settings(global, &options, directories)?;
     let store = global.open_store(&Role::Load)?;
-    let mut paths = options.paths;
-    if paths.is_empty() {
-        let distro = global.distro.unwrap_or(Distro::Containerd);
-        paths.push(distro.image_directory().to_owned());
-    }
     let mut opened = Vec::new();
     let mut unplanned = Vec::new();
-    for path in bundles(paths)? {
+    for (path, source) in wanted(&options, bundles, &settings)? {
         match open_one(&path, global).await {
-            Ok(bundle) => opened.push(bundle),
+            Ok(bundle) => opened.push((bundle, source)),
             Err(failure) => unplanned.push(Unplanned::new(&path, &failure)),
         }
     }
     let view = store.view().await?;
     let sources: Vec<String> = opened
         .iter()
-        .map(|bundle| source_of(&bundle.path))
+        .map(|(_, s)| source_id(&s.directory))
         .collect();
     let holdings: Vec<Holding<'_>> = opened
         .iter()
         .zip(&sources)
-        .map(|(bundle, source)| holding(bundle, source, options.on_conflict))
+        .map(|((bundle, source), id)| holding(bundle, id, source.policy.on_conflict))
         .collect();
     let plan = plan(&holdings, &view, store.rules());
-    let disk = disk(&store, options.reserve.saturating_mul(1024 * 1024)).await;
+    let disk = disk(&store, settings.watch.reserve).await;
+    let opened: Vec<Opened> = opened.iter().map(|(bundle, _)| bundle.clone()).collect();
     let report = Report::new(&opened, &plan, unplanned, disk);
     match global.output {
         Format::Json => output::json(&report),
@@ -67,18 +65,45 @@ pub(super) async fn run(global: &GlobalOptions, options: PlanOptions) -> anyhow:
 }
 
 /// Directories of bundles are listed; everything else is a bundle.
-fn bundles(paths: Vec<PathBuf>) -> anyhow::Result<Vec<PathBuf>> {
-    let mut bundles = Vec::new();
-    for path in paths {
-        let path = absolute(path)?;
-        let is_bundle = !path.is_dir() || path.join("oci-layout").exists();
-        if is_bundle {
-            bundles.push(path);
-        } else {
-            bundles.extend(scan(&path)?.into_iter().map(|candidate| candidate.path));
+fn is_bundle(path: &Path) -> bool {
+    !path.is_dir() || path.join("oci-layout").exists()
+}
+
+fn settings(
+    global: &GlobalOptions,
+    options: &PlanOptions,
+    directories: Vec<PathBuf>,
+) -> Result<Settings, ConfigError> {
+    global.settings(|typed| {
+        typed.directories = directories;
+        typed.layer.reserve = options.reserve;
+        typed.layer.source = vec![SourceTable {
+            on_conflict: options.on_conflict,
+            ..SourceTable::default()
+        }];
+    })
+}
+
+/// The bundles, each with the source that it is, or would be, in.
+fn wanted(
+    options: &PlanOptions,
+    bundles: Vec<PathBuf>,
+    settings: &Settings,
+) -> anyhow::Result<Vec<(PathBuf, Source)>> {
+    let mut wanted = Vec::new();
+    if options.paths.is_empty() || bundles.len() < options.paths.len() {
+        for source in &settings.watch.sources {
+            let candidates = scan(&source.directory).with_context(|| shown(&source.directory))?;
+            wanted.extend(candidates.into_iter().map(|c| (c.path, source.clone())));
         }
     }
-    Ok(bundles)
+    for path in bundles {
+        let path = absolute(path)?;
+        let mut source = Source::of(path.parent().unwrap_or(&path));
+        source.policy.on_conflict = options.on_conflict.unwrap_or_default();
+        wanted.push((path, source));
+    }
+    Ok(wanted)
 }
 
 async fn open_one(path: &Path, global: &GlobalOptions) -> Result<Opened, Failure> {
@@ -95,10 +120,6 @@ fn holding<'a>(bundle: &'a Opened, source: &'a str, on_conflict: OnConflict) -> 
         on_conflict,
         offer: &bundle.offer,
     }
-}
-
-fn source_of(bundle: &Path) -> String {
-    source_id(bundle.parent().unwrap_or(bundle))
 }
 
 async fn disk(store: &Store, reserve: u64) -> Option<Disk> {

@@ -29,7 +29,7 @@ pub(super) struct StatusOptions {
 
 pub(super) async fn run(global: &GlobalOptions, options: StatusOptions) -> anyhow::Result<Exit> {
     loop {
-        let status = options.ask.status().await?;
+        let status = options.ask.status(global).await?;
         if options.watch && global.output == Format::Table && io::stdout().is_terminal() {
             output::clear_screen();
         }

@@ -40,7 +40,7 @@ pub(super) struct WaitOptions {
 pub(super) async fn run(global: &GlobalOptions, options: WaitOptions) -> anyhow::Result<Exit> {
     let deadline = options.timeout.map(|timeout| Instant::now() + timeout);
     loop {
-        let status = options.ask.status().await?;
+        let status = options.ask.status(global).await?;
         let seen = options.look(&status);
         let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
         if let Some(outcome) = seen.outcome(late) {

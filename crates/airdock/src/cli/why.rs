@@ -42,7 +42,7 @@ struct Answer {
 }
 
 pub(super) async fn run(global: &GlobalOptions, options: WhyOptions) -> anyhow::Result<Exit> {
-    let status = options.ask.status().await?;
+    let status = options.ask.status(global).await?;
     let answer = answer(&options.name, &status);
     match global.output {
         Format::Json => output::json(&answer),

@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
 /// A distribution whose containerd is on this node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Distro {
     /// k0s: <https://docs.k0sproject.io/>
     K0s,

@@ -1,5 +1,6 @@
 //! Which store is meant: `--store`, a distribution's preset, or the one socket that exists.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -57,6 +58,16 @@ fn list(paths: &[PathBuf]) -> String {
     shown.join(", ")
 }
 
+impl fmt::Display for StoreSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Containerd(None) => f.write_str("containerd"),
+            Self::Containerd(Some(socket)) => write!(f, "containerd:{}", socket.display()),
+            Self::Layout(directory) => write!(f, "oci:{}", directory.display()),
+        }
+    }
+}
+
 impl FromStr for StoreSpec {
     type Err = StoreSpecError;
 
@@ -76,7 +87,7 @@ impl FromStr for StoreSpec {
 ///
 /// Never falls back silently: without a word from the operator exactly one of the known sockets
 /// must exist.
-pub fn resolve(
+pub fn resolve_store(
     spec: Option<StoreSpec>,
     distro: Option<Distro>,
     namespace: Option<String>,
@@ -148,7 +159,7 @@ mod tests {
     fn a_distribution_sets_the_socket_and_an_explicit_socket_wins() {
         let socket = |spec: Option<&str>, distro| {
             let spec = spec.map(|s| s.parse().unwrap());
-            match resolve(spec, distro, None).unwrap() {
+            match resolve_store(spec, distro, None).unwrap() {
                 Endpoint::Containerd { socket, .. } => socket,
                 Endpoint::Layout(_) => unreachable!(),
             }

@@ -49,6 +49,11 @@ pub(super) fn write(event: &Event) {
     }
 }
 
+/// Writes that a key of the configuration file means nothing.
+pub(super) fn misspelt(warning: &str) {
+    warn!(msg = warning, component = "config");
+}
+
 /// Whether an event says that something isn't as it should be.
 pub(super) fn is_problem(event: &Event) -> bool {
     matches!(

@@ -8,6 +8,7 @@ mod log;
 pub mod plan;
 mod progress;
 mod reporter;
+pub mod settings;
 pub mod status;
 pub mod verify;
 
@@ -16,6 +17,8 @@ use std::path::Path;
 use airdock_bundle::escape::escaped;
 use clap::ValueEnum;
 use serde::Serialize;
+
+use crate::config::Written;
 
 pub use progress::Bars;
 pub use reporter::{Reporter, Shown};
@@ -34,6 +37,20 @@ pub enum Format {
 #[expect(clippy::print_stdout, reason = "this is the module that prints")]
 pub fn line(text: &str) {
     println!("{text}");
+}
+
+/// Prints text for people that has its own line ends.
+#[expect(clippy::print_stdout, reason = "this is the module that prints")]
+pub fn text(text: &str) {
+    print!("{text}");
+}
+
+/// Logs each key of a configuration file that means nothing.
+pub fn misspelt(written: &Written) {
+    written
+        .warnings()
+        .iter()
+        .for_each(|warning| log::misspelt(warning));
 }
 
 /// Prints an error or a note for people.
