@@ -201,7 +201,7 @@ mod tests {
     use crate::archive::ArchiveError;
     use crate::bundle::Bundle;
     use crate::platform::{Matcher, Platform};
-    use crate::verify::What;
+    use crate::verify::{Required, What};
 
     fn survey(fixture: &Fixture) -> Survey {
         let mut file = tempfile::tempfile().unwrap();
@@ -231,6 +231,10 @@ mod tests {
         let (image, checked) = verified.images().next().unwrap();
         assert!(image.outcome.is_ok(), "nothing is known against it");
         assert_eq!(checked.verdict(image), None);
+        let mut required = Required::read("example.com/a:1".as_bytes()).unwrap();
+        required.tick_off(&verified);
+        let reasons = required.lacking().map(|lack| lack.reason);
+        assert_eq!(reasons.collect::<Vec<_>>(), [Some(reason.as_str())]);
         let kinds = checked.findings.iter().map(Finding::what);
         assert_eq!(
             kinds.collect::<Vec<_>>(),

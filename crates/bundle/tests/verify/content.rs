@@ -271,3 +271,74 @@ fn what_a_descriptor_claims_of_size_and_kind_is_looked_at_each_time() {
         .file(&index.path(), &index.content);
     see(&tree).assert("refused", &[("diff-id-differs", "linux/amd64: layer 1")]);
 }
+
+#[test]
+fn what_opening_refuses_is_said_once_and_with_its_platform() {
+    let layer = Layer::noise(1, 5000);
+    let tree = one(Image::new().layer(layer.clone()));
+    let seen = see(&tree.clone().shortened(&layer.blob().path(), 9));
+    let finding = seen.findings[0].strip_prefix("cut ").unwrap();
+    assert!(finding.starts_with("linux/amd64: "), "{seen:?}");
+    assert_eq!(seen.reason, format!("{NAME}: {finding}"));
+    let seen = see(&tree.without(&layer.blob().path()));
+    seen.assert("refused", &[]);
+    assert!(seen.reason.contains("is not in the archive"), "{seen:?}");
+    assert_eq!(seen.notices, [""; 0]);
+}
+
+#[test]
+fn a_platform_that_no_descriptor_says_is_the_configs() {
+    let image = Image::small("a");
+    let tree = one(image.clone()).with_json("index.json", "/manifests/0/platform", Value::Null);
+    let damaged = tree.flipped(&image.layers()[0].blob().path(), 0);
+    see(&damaged).assert("refused", &[("differs", "linux/amd64: ")]);
+}
+
+#[test]
+fn documents_of_docker_archives_are_checked_for_all_platforms() {
+    let bundle = |image| Bundle::new().with(&[NAME], image).docker();
+    let image = foreign("a");
+    let config = image.config();
+    let path = format!("{}.json", &config.digest()[7..]);
+    let spaced = [config.content.as_slice(), b" "].concat();
+    see(&bundle(image.clone()).replaced(&path, &spaced)).assert(
+        "refused",
+        &[(
+            "differs",
+            &format!("linux/s390x: the content of \"{path}\""),
+        )],
+    );
+    let digest = sha512(&image.layers()[0].blob().content);
+    let image = image.with_config("/rootfs/diff_ids/0", digest.into());
+    see(&bundle(image)).assert("refused", &[("unusable", "containerd stores sha256 only")]);
+}
+
+#[test]
+fn diff_ids_and_documents_of_512_bits_are_verified() {
+    let layer = Layer::raw(text()).gzip();
+    let image = |content: &[u8]| {
+        let diff_id = sha512(content).into();
+        Image::new()
+            .layer(layer.clone())
+            .with_config("/rootfs/diff_ids/0", diff_id)
+    };
+    see(&one(image(&text()))).assert("ok", &[]);
+    see(&one(image(b"other"))).assert("refused", &[("diff-id-differs", "to sha512:")]);
+    let manifest = foreign("a").manifest();
+    let mut descriptor = serde_json::to_value(&manifest.descriptor).unwrap();
+    let digest = sha512(&manifest.content);
+    descriptor["digest"] = digest.clone().into();
+    let index = json!({"schemaVersion": 2, "manifests": [descriptor]});
+    let index = Blob::new(media_type::INDEX, index.to_string().into_bytes());
+    let list = json!({"schemaVersion": 2, "manifests": [index.descriptor]});
+    let tree = one(foreign("a"))
+        .replaced("index.json", list.to_string().as_bytes())
+        .file(&index.path(), &index.content)
+        .file(&blob_path(&digest), &manifest.content);
+    let unstorable = ("unusable", "the manifest has the digest sha512:");
+    see_directory(&tree).assert("refused", &[unstorable]);
+    see_directory(&tree.flipped(&blob_path(&digest), 3)).assert(
+        "refused",
+        &[("differs", "is damaged: its digest is sha512:"), unstorable],
+    );
+}
