@@ -93,8 +93,10 @@ impl Suite {
         self
     }
 
-    /// Runs what the command line selects, and prints as `cargo test` does.
+    /// Runs what the command line selects, and prints as `cargo test` does. What tests write is
+    /// writable by nobody else, whatever the umask of who runs them.
     pub fn run(self) -> ExitCode {
+        rustix::process::umask(rustix::fs::Mode::WGRP | rustix::fs::Mode::WOTH);
         libtest_mimic::run(&Arguments::from_args(), self.trials).exit_code()
     }
 }

@@ -61,7 +61,7 @@ pub struct StoreStatus {
 pub struct SourceStatus {
     /// Its path.
     pub directory: PathBuf,
-    /// `watched`, `polled`, `missing`, or `unseen` before the first look.
+    /// `watched`, `polled`, `missing`, `unsafe` (others may write it), or `unseen` before the first look.
     pub state: String,
     /// Why it isn't watched.
     pub reason: Option<String>,
@@ -177,12 +177,16 @@ pub struct ImageStatus {
     pub since: Option<Timestamp>,
     /// Why it isn't imported.
     pub refused: Option<String>,
+    /// Whether that is on purpose: its source doesn't let it be given.
+    #[serde(default)]
+    pub left_out: bool,
 }
 
 impl ImageStatus {
-    /// `imported`, `absent` or `refused`.
+    /// `imported`, `absent`, `refused` or `left out`.
     pub fn state(&self) -> &'static str {
         match (&self.refused, self.is_imported()) {
+            (Some(_), _) if self.left_out => "left out",
             (Some(_), _) => "refused",
             (None, true) => "imported",
             (None, false) => "absent",

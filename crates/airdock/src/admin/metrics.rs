@@ -254,6 +254,8 @@ fn error_kind(event: &Event) -> Option<&'static str> {
         Event::Failed { .. } => Some("failed"),
         Event::StoreUnreachable { .. } => Some("store_unreachable"),
         Event::SourceMissing { .. } => Some("source_missing"),
+        Event::SourceUnsafe { .. } => Some("source_unsafe"),
+        Event::NotReloaded { .. } => Some("configuration"),
         Event::Lost { .. } => Some("image_lost"),
         Event::LedgerFailed { .. } => Some("ledger"),
         Event::DamagedInStore { .. } => Some("damaged_in_store"),

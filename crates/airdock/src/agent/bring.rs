@@ -18,6 +18,7 @@ use super::open::{self, Opened};
 use super::plan::{BundlePlan, Conflict, Holding, Plan, plan};
 use super::publish::{self, Refused, announce};
 use super::settle::Settled;
+use super::terms::Terms;
 use crate::config::OnConflict;
 use crate::store::view::{Record, View};
 
@@ -61,6 +62,8 @@ pub struct Standing {
     pub arrived: Timestamp,
     /// What its source says about names that aren't ours.
     pub on_conflict: OnConflict,
+    /// Under which settings it is judged.
+    pub terms: Terms,
     /// The other bundles.
     pub others: Vec<OwnedHolding>,
     /// A name for the one image of the bundle that has none.
@@ -76,6 +79,8 @@ pub struct Brought {
     pub offer: Offer,
     /// Images that are not imported.
     pub refused: Vec<Refused>,
+    /// Names that its source doesn't let it give.
+    pub left_out: Vec<Refused>,
     /// Bytes that went to the store.
     pub bytes_sent: u64,
     /// Bytes that were needed and there.
@@ -93,7 +98,9 @@ pub async fn bring(
     context: &Context,
 ) -> Result<Brought, Failure> {
     let started = Instant::now();
-    let opened = open::open(settled, &context.platform, standing.name.clone()).await?;
+    let (name, names) = (standing.name.clone(), standing.terms.names.clone());
+    let opened = open::open(settled, &context.platform, name, names).await?;
+    announce_left_out(&opened, context);
     let view = context.store.view().await?;
     let Some(planned) = plan_for(&opened, &standing, &view, context) else {
         return Ok(unchanged(&opened, view.records, context));
@@ -104,6 +111,7 @@ pub async fn bring(
     announce(&published, started.elapsed(), context).await;
     Ok(Brought {
         verdict: published.verdict(),
+        left_out: left_out(&published.opened),
         offer: published.offer,
         refused: published.refused,
         bytes_sent: published.bytes_sent,
@@ -134,6 +142,7 @@ fn unchanged(opened: &Opened, records: BTreeMap<String, Record>, context: &Conte
         bytes_skipped: offer.blobs().map(|blob| blob.size).sum(),
         offer,
         refused,
+        left_out: left_out(opened),
         bytes_sent: 0,
         changed: false,
         records,
@@ -203,6 +212,20 @@ fn report_conflicts(plan: &Plan, holdings: &[Holding<'_>], context: &Context) {
         if let Some(event) = event {
             context.report(&event);
         }
+    }
+}
+
+fn left_out(opened: &Opened) -> Vec<Refused> {
+    let images = opened.bundle.images().iter();
+    opened.names.left_out(images.flat_map(|image| &image.names))
+}
+
+fn announce_left_out(opened: &Opened, context: &Context) {
+    for left_out in left_out(opened) {
+        context.report(&Event::ImageLeftOut {
+            image: left_out.image,
+            bundle: opened.path.clone(),
+        });
     }
 }
 

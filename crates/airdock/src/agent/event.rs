@@ -26,6 +26,13 @@ pub enum Event {
         /// Why.
         reason: String,
     },
+    /// A source isn't used: others than root may write it.
+    SourceUnsafe {
+        /// The source.
+        directory: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// A source has bundles that are new, changed or gone.
     DirectoryChanged {
         /// The source.
@@ -34,6 +41,26 @@ pub enum Event {
         changed: usize,
         /// Bundles that are gone.
         gone: usize,
+    },
+    /// A source is watched no longer.
+    SourceRemoved {
+        /// The source.
+        directory: PathBuf,
+    },
+    /// New settings hold from now on.
+    Reloaded {
+        /// How many sources there are.
+        sources: usize,
+    },
+    /// New settings can't be used; the old ones still hold.
+    NotReloaded {
+        /// File, line and key, and what is wrong.
+        reason: String,
+    },
+    /// Settings have changed that can't be taken over while the agent runs.
+    RestartNeeded {
+        /// Their keys.
+        keys: Vec<&'static str>,
     },
     /// The kernel dropped events; the directories are listed again.
     EventsLost,
@@ -72,6 +99,13 @@ pub enum Event {
         image: String,
         /// Why.
         reason: String,
+        /// The bundle.
+        bundle: PathBuf,
+    },
+    /// A name of an image isn't one that the bundle's source lets it give.
+    ImageLeftOut {
+        /// The name.
+        image: String,
         /// The bundle.
         bundle: PathBuf,
     },

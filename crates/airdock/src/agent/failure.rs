@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use airdock_bundle::Verdict;
 
+use super::safety::Unsafe;
 use crate::exit::Exit;
 use crate::output::human::Bytes;
 use crate::store::StoreError;
@@ -82,6 +83,19 @@ impl Failure {
             Self::NotReadBack(_) => Exit::Store,
             Self::NoSpace { .. } => Exit::NoSpace,
             Self::Cancelled => Exit::Interrupted,
+        }
+    }
+}
+
+impl From<Unsafe> for Failure {
+    fn from(error: Unsafe) -> Self {
+        let reason = error.to_string();
+        match error {
+            Unsafe::Unknown { .. } => Self::Unreadable { reason },
+            Unsafe::Owner { .. } | Unsafe::Writable { .. } => Self::Verdict {
+                verdict: Verdict::Refused,
+                reason,
+            },
         }
     }
 }

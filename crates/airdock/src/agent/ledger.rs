@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::offer::Offer;
 use super::publish::Refused;
 use super::scan::Fingerprint;
+use super::terms::Terms;
 
 /// The format of the files. A file of another version is left alone and counts as absent.
 const VERSION: u32 = 1;
@@ -40,6 +41,12 @@ pub struct Entry {
     /// Images of it that can't be imported.
     #[serde(default)]
     pub refused: Vec<Refused>,
+    /// Names in it that its source doesn't let it give.
+    #[serde(default)]
+    pub left_out: Vec<Refused>,
+    /// Under which settings the verdict was reached.
+    #[serde(default)]
+    pub terms: Terms,
     /// When the verdict was reached.
     #[serde(default)]
     pub judged: Option<Timestamp>,
@@ -73,6 +80,8 @@ impl Entry {
             reason: None,
             held: Vec::new(),
             refused: Vec::new(),
+            left_out: Vec::new(),
+            terms: Terms::default(),
             judged: None,
             gone: None,
             boot: String::new(),

@@ -10,34 +10,47 @@ use super::failure::Failure;
 use super::ledger::{Entry, LedgerError};
 use super::retry::Retry;
 use super::run::Agent;
-use super::scan::Candidate;
+use super::safety::check_bundle;
+use super::scan::{Candidate, Listing};
 use super::settle::{Probe, Settled, probe};
+use super::terms::Terms;
 use super::tracked::{State, Tracked};
 use super::watch::POLL;
 
 impl Agent {
-    /// Takes up what the ledger knows of bundles that still look as they did; those that don't,
+    /// Takes up what the ledger knows of bundles of some sources: those that still look as they did; those that don't,
     /// or are gone, are kept as what they held.
-    pub(super) fn remember(&mut self) -> Result<(), LedgerError> {
+    pub(super) fn remember(&mut self, of: impl Fn(&Path) -> bool) -> Result<(), LedgerError> {
         let now = Instant::now();
-        for entry in self.ledger.load()? {
-            if self.settings.source(&entry.source).is_none() {
+        for entry in self.ledger.load()?.into_iter().filter(|e| of(&e.source)) {
+            let Some(source) = self.settings.source(&entry.source) else {
                 continue;
-            }
+            };
+            let same_terms = entry.terms == source.terms(&self.context.platform);
             let candidate = Candidate {
                 path: entry.path.clone(),
                 fingerprint: entry.fingerprint,
                 is_directory: false,
             };
-            let bundle = Tracked::remembered(entry, candidate, now);
+            let mut bundle = Tracked::remembered(entry, candidate, now);
+            if !same_terms {
+                bundle.settle(now, None);
+            }
             self.bundles.insert(bundle.path().clone(), bundle);
         }
         Ok(())
     }
 
     /// Takes in what stands in a source.
-    pub(super) fn compare(&mut self, source: &Path, candidates: Vec<Candidate>, now: Instant) {
-        let mut listed: HashMap<PathBuf, Candidate> = candidates
+    pub(super) fn compare(&mut self, source: &Path, listing: Listing, now: Instant) {
+        let is_unknown = |path: &Path| {
+            listing
+                .unlisted
+                .iter()
+                .any(|(directory, _)| path.starts_with(directory))
+        };
+        let mut listed: HashMap<PathBuf, Candidate> = listing
+            .candidates
             .into_iter()
             .map(|c| (c.path.clone(), c))
             .collect();
@@ -51,6 +64,7 @@ impl Agent {
             match listed.remove(bundle.path()) {
                 Some(candidate) => changed += usize::from(look(bundle, candidate, now)),
                 None if matches!(bundle.state, State::Departed { .. }) => {}
+                None if is_unknown(bundle.path()) => {}
                 None => {
                     gone += 1;
                     bundle.departed(now, grace);
@@ -142,11 +156,14 @@ impl Agent {
     }
 
     /// Opens a bundle for its turn.
-    pub(super) fn take(bundle: &Tracked) -> Result<Settled, Failure> {
+    pub(super) fn take(bundle: &Tracked, terms: &Terms) -> Result<Settled, Failure> {
         let path = bundle.path();
         let settled = Settled::as_it_is(path).map_err(|e| Failure::unreadable(&e, path))?;
         if settled.fingerprint != bundle.candidate.fingerprint {
             return Err(Failure::Changed(path.clone()));
+        }
+        if !terms.insecure_permissions {
+            check_bundle(&settled)?;
         }
         Ok(settled)
     }

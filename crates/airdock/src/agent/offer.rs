@@ -8,6 +8,8 @@ use airdock_bundle::name::Name;
 use airdock_bundle::open::Bundle;
 use serde::{Deserialize, Serialize};
 
+use crate::config::NameFilter;
+
 /// The images of a bundle that can be imported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
@@ -74,6 +76,16 @@ impl Offer {
             id: bundle.id(),
             images: images.collect(),
         }
+    }
+
+    /// What is left of it when only some names may be given.
+    #[must_use]
+    pub fn under(mut self, names: &NameFilter) -> Self {
+        for image in &mut self.images {
+            image.names.retain(|name| names.passes(name));
+        }
+        self.images.retain(|image| !image.names.is_empty());
+        self
     }
 
     /// The bundle's id as it stands in labels and logs.

@@ -15,6 +15,7 @@ use super::failure::Failure;
 use super::offer::Offer;
 use super::scan::Fingerprint;
 use super::settle::Settled;
+use crate::config::NameFilter;
 
 /// How long after its last change a layout directory may still be on its way.
 const YOUNG: SignedDuration = SignedDuration::from_secs(300);
@@ -28,8 +29,10 @@ pub struct Opened {
     pub fingerprint: Fingerprint,
     /// Its images and where their blobs are.
     pub bundle: Arc<Bundle>,
-    /// Those that can be imported.
+    /// Those that can be imported, under the names that they may have.
     pub offer: Arc<Offer>,
+    /// Which names those are.
+    pub names: NameFilter,
 }
 
 /// Opens a bundle. A bundle of which nothing can be imported is a failure with its verdict.
@@ -37,16 +40,23 @@ pub async fn open(
     settled: Settled,
     platform: &Matcher,
     name: Option<Name>,
+    names: NameFilter,
 ) -> Result<Opened, Failure> {
     let platform = platform.clone();
-    let opened = tokio::task::spawn_blocking(move || open_now(settled, &platform, name)).await;
+    let open = move || open_now(settled, &platform, name, names);
+    let opened = tokio::task::spawn_blocking(open).await;
     opened.unwrap_or_else(|_| {
         let reason = "the reader ended without an answer".to_owned();
         Err(Failure::Unreadable { reason })
     })
 }
 
-fn open_now(settled: Settled, platform: &Matcher, name: Option<Name>) -> Result<Opened, Failure> {
+fn open_now(
+    settled: Settled,
+    platform: &Matcher,
+    name: Option<Name>,
+    names: NameFilter,
+) -> Result<Opened, Failure> {
     let Settled {
         path,
         fingerprint,
@@ -76,7 +86,8 @@ fn open_now(settled: Settled, platform: &Matcher, name: Option<Name>) -> Result<
     Ok(Opened {
         path,
         fingerprint,
-        offer: Arc::new(Offer::of(&bundle)),
+        offer: Arc::new(Offer::of(&bundle).under(&names)),
+        names,
         bundle: Arc::new(bundle),
     })
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use airdock_bundle::Verdict;
 use airdock_bundle::digest::Digest;
+use airdock_bundle::image::Image;
 use serde::{Deserialize, Serialize};
 
 use super::context::Context;
@@ -171,12 +172,14 @@ pub fn names_of(image: &OfferedImage) -> String {
     names.join(", ")
 }
 
+/// Images that may have none of their names are no concern of ours, whatever is wrong with them.
 fn refused_by_structure(opened: &Opened) -> Vec<Refused> {
-    let not_ok = opened
-        .bundle
-        .images()
-        .iter()
-        .filter(|i| i.verdict() != Verdict::Ok);
+    let is_left_out = |image: &Image| {
+        let none_passes = !image.names.iter().any(|name| opened.names.passes(name));
+        none_passes && !image.names.is_empty()
+    };
+    let images = opened.bundle.images().iter();
+    let not_ok = images.filter(|i| i.verdict() != Verdict::Ok && !is_left_out(i));
     let refused = not_ok.map(|image| Refused {
         image: image.title(),
         reason: image.reason().unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! The agent's loop: one task that owns all state. Whatever takes time runs beside it and comes
 //! back as a value.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -77,19 +77,30 @@ pub struct Agent {
     pub(super) ready: bool,
     /// When the sources are listed next.
     pub(super) scan_at: Instant,
+    /// Directories below sources that can't be listed, and were told of.
+    pub(super) unlisted: BTreeSet<PathBuf>,
     /// How each source was found.
     pub(super) sources: BTreeMap<PathBuf, SourceState>,
     mode: Mode,
-    queries: mpsc::Receiver<Query>,
+    inbox: Inbox,
+}
+
+/// What comes in from outside while an agent runs.
+#[derive(Debug)]
+pub struct Inbox {
+    /// Questions, which are answered at once.
+    pub queries: mpsc::Receiver<Query>,
+    /// New settings, which hold from then on.
+    pub reloads: mpsc::Receiver<WatchSettings>,
 }
 
 impl Agent {
-    /// Takes the state directory and starts to watch. `queries` are answered while it runs.
+    /// Takes the state directory and starts to watch.
     pub fn new(
         settings: WatchSettings,
         context: Context,
         mode: Mode,
-        queries: mpsc::Receiver<Query>,
+        inbox: Inbox,
     ) -> Result<Self, LedgerError> {
         let sources = settings.sources.iter();
         let directories: Vec<PathBuf> = sources.map(|s| s.directory.clone()).collect();
@@ -108,18 +119,19 @@ impl Agent {
             started: Timestamp::now(),
             ready: false,
             scan_at: Instant::now(),
+            unlisted: BTreeSet::new(),
             sources: BTreeMap::new(),
             settings,
             context,
             mode,
-            queries,
+            inbox,
         })
     }
 
     /// Works until the mode says that it is done, or the program is stopped.
     pub async fn run(mut self) -> Result<Exit, LedgerError> {
         let mut store_events = store_events(&self.context);
-        self.remember()?;
+        self.remember(|_| true)?;
         self.scan();
         while !self.context.cancel.is_cancelled() {
             self.advance();
@@ -133,10 +145,11 @@ impl Agent {
                 Some(done) = self.tasks.join_next(), if !self.tasks.is_empty() => {
                     self.finished(done);
                 }
-                Some(query) = self.queries.recv() => {
+                Some(query) = self.inbox.queries.recv() => {
                     // Who asked may have gone.
                     drop(query.send(self.status()));
                 }
+                Some(settings) = self.inbox.reloads.recv() => self.reload(settings),
                 Some(()) = store_events.recv() => self.healing.soon(Instant::now()),
                 () = sleep_until(wake) => {}
             }

@@ -42,6 +42,10 @@ const COMPANION_ENDINGS: [&str; 11] = [
 /// What makes a directory worth opening: a layout, or something that was meant to be one.
 const LAYOUT_FILES: [&str; 4] = ["oci-layout", "index.json", "manifest.json", "version"];
 
+/// How deep below a source bundles may stand: every directory costs a watch, of which a user of
+/// the system has a limited number.
+const MAX_DEPTH: usize = 8;
+
 /// Something in a source that may be a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
@@ -107,14 +111,62 @@ fn timestamp(seconds: i64, nanoseconds: i64) -> Timestamp {
     Timestamp::new(seconds, nanoseconds).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// Lists a source, sorted by path. Names that can't be bundles are left out; nothing is opened.
-pub fn scan(directory: &Path) -> io::Result<Vec<Candidate>> {
-    let mut candidates = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        candidates.extend(candidate(&entry?));
+/// What stands in a source.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// What may be bundles, sorted by path.
+    pub candidates: Vec<Candidate>,
+    /// The directories below the source that were looked into.
+    pub directories: Vec<PathBuf>,
+    /// Those that can't be listed, and why: what stands in them is unknown.
+    pub unlisted: Vec<(PathBuf, io::Error)>,
+}
+
+/// Lists a source, and all below it where that is wanted. Names that can't be bundles are left
+/// out; nothing is opened.
+pub fn scan(directory: &Path, recursive: bool) -> io::Result<Listing> {
+    let mut listing = Listing::default();
+    let depth = if recursive { MAX_DEPTH } else { 0 };
+    listing.add(directory, depth)?;
+    listing.candidates.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(listing)
+}
+
+impl Listing {
+    fn add(&mut self, directory: &Path, depth: usize) -> io::Result<()> {
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            if let Some(candidate) = candidate(&entry) {
+                self.candidates.push(candidate);
+            } else if depth > 0 && may_hold_bundles(&entry) {
+                self.add_below(entry.path(), depth - 1);
+            }
+        }
+        Ok(())
     }
-    candidates.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(candidates)
+
+    /// A directory that has vanished holds nothing; of one that can't be read nothing is known.
+    fn add_below(&mut self, directory: PathBuf, depth: usize) {
+        match self.add(&directory, depth) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => self.unlisted.push((directory, error)),
+            Ok(()) => self.directories.push(directory),
+        }
+    }
+}
+
+/// Links aren't followed: they may lead in a circle. A layout that is still being copied may lack
+/// its index, and what it holds must not be taken for bundles.
+fn may_hold_bundles(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+    is_directory && !is_ignored(&name) && !is_part_of_a_layout(&name)
+}
+
+/// `blobs` of an OCI layout; a layer of an unpacked docker-archive, called by its digest.
+fn is_part_of_a_layout(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name == b"blobs" || (name.len() == 64 && name.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// An entry that vanished, or whose link leads nowhere, is none.
@@ -191,12 +243,47 @@ mod tests {
         std::os::unix::fs::symlink("nowhere", at("dangling")).unwrap();
         std::os::unix::fs::symlink("b.tar", at("link.tar")).unwrap();
 
-        let found = scan(directory.path()).unwrap();
+        let found = scan(directory.path(), false).unwrap();
         let names: Vec<_> = found
+            .candidates
             .iter()
             .map(|c| c.path.file_name().unwrap().to_str().unwrap())
             .collect();
         assert_eq!(names, ["b.tar", "layout", "link.tar"]);
+    }
+
+    #[test]
+    fn a_recursive_scan_looks_into_what_may_hold_bundles() {
+        let directory = tempfile::tempdir().unwrap();
+        let deep = "1/2/3/4/5/6/7/8";
+        let digest = "0123456789abcdef".repeat(4);
+        for (folder, file) in [
+            ("", "top.tar"),
+            ("a/b", "below.tar"),
+            (deep, "deep.tar"),
+            (&format!("{deep}/9"), "too-deep.tar"),
+            (".hidden", "x.tar"),
+            ("a/arriving/blobs/sha256", "x"),
+            (&digest, "layer.tar"),
+            ("a/layout", "index.json"),
+            ("a/layout/more", "x.tar"),
+        ] {
+            fs::create_dir_all(directory.path().join(folder)).unwrap();
+            fs::write(directory.path().join(folder).join(file), b"{}").unwrap();
+        }
+        std::os::unix::fs::symlink(directory.path(), directory.path().join("a/circle")).unwrap();
+
+        let found = scan(directory.path(), true).unwrap();
+        let below = |path: &Path| path.strip_prefix(directory.path()).unwrap().to_owned();
+        let paths: Vec<_> = found.candidates.iter().map(|c| below(&c.path)).collect();
+        let deep = format!("{deep}/deep.tar");
+        assert_eq!(
+            paths,
+            [&deep, "a/b/below.tar", "a/layout", "top.tar"].map(PathBuf::from)
+        );
+        let folders: Vec<_> = found.directories.iter().map(|d| below(d)).collect();
+        assert!(folders.contains(&PathBuf::from("a/b")), "{folders:?}");
+        assert_eq!(scan(directory.path(), false).unwrap().candidates.len(), 1);
     }
 
     #[test]

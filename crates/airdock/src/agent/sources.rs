@@ -1,13 +1,16 @@
 //! The watched directories: how they were found, and what stands in them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use tokio::time::Instant;
 
 use super::event::Event;
 use super::run::Agent;
-use super::scan::scan;
+use super::safety::{Unsafe, check_directory};
+use super::scan::{Listing, scan};
 use super::watch::POLL;
+use crate::config::Source;
 use crate::exit::Exit;
 
 /// How a source was found at its last listing.
@@ -19,6 +22,11 @@ pub enum SourceState {
     Watched {
         /// The kernel can't tell of its changes: it is looked at from time to time.
         polled: bool,
+    },
+    /// Others may write it: nothing is taken from it. What it gave stays.
+    Unsafe {
+        /// Who, and how to mend it.
+        reason: String,
     },
     /// It can't be listed. What it gave stays: a disk may come back.
     Missing {
@@ -39,6 +47,7 @@ impl SourceState {
             Self::Unseen => "unseen",
             Self::Watched { polled: false } => "watched",
             Self::Watched { polled: true } => "polled",
+            Self::Unsafe { .. } => "unsafe",
             Self::Missing { .. } => "missing",
         }
     }
@@ -46,7 +55,7 @@ impl SourceState {
     /// Why it isn't watched.
     pub fn reason(&self) -> Option<&str> {
         match self {
-            Self::Missing { reason } => Some(reason),
+            Self::Missing { reason } | Self::Unsafe { reason } => Some(reason),
             Self::Unseen | Self::Watched { .. } => None,
         }
     }
@@ -55,6 +64,7 @@ impl SourceState {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Unseen | Self::Watched { .. } => Exit::Success,
+            Self::Unsafe { .. } => Exit::Refused,
             Self::Missing { .. } => Exit::Unreadable,
         }
     }
@@ -64,29 +74,52 @@ impl Agent {
     /// Lists all sources.
     pub(super) fn scan(&mut self) {
         let now = Instant::now();
-        let sources = self.settings.sources.iter();
-        let directories: Vec<PathBuf> = sources.map(|s| s.directory.clone()).collect();
-        for directory in &directories {
-            let state = self.scan_source(directory, now);
-            self.found(directory, state);
+        self.scan_at = now + self.settings.resync;
+        for source in self.settings.sources.clone() {
+            let state = self.scan_source(&source, now);
+            if !state.is_told() {
+                self.scan_at = self.scan_at.min(now + POLL);
+            }
+            self.found(&source.directory, state);
         }
-        let all_told = self.sources.values().all(SourceState::is_told);
-        let pause = if all_told { self.settings.resync } else { POLL };
-        self.scan_at = now + pause.min(self.settings.resync);
     }
 
     /// Watches first: what comes after the listing is then told.
-    fn scan_source(&mut self, directory: &Path, now: Instant) -> SourceState {
-        let polled = !self.watcher.renew(directory);
-        match scan(directory) {
-            Ok(candidates) => {
-                self.compare(directory, candidates, now);
-                SourceState::Watched { polled }
+    fn scan_source(&mut self, source: &Source, now: Instant) -> SourceState {
+        let told = self.watcher.renew(&source.directory);
+        match list(source) {
+            Ok(listing) => {
+                let below = self.watcher.renew_below(&listing.directories);
+                if below.is_new {
+                    self.scan_at = now;
+                }
+                self.note_unlisted(&source.directory, &listing);
+                self.compare(&source.directory, listing, now);
+                SourceState::Watched {
+                    polled: !(told && below.told),
+                }
             }
-            Err(error) => SourceState::Missing {
-                reason: error.to_string(),
-            },
+            Err(Unlisted::Unsafe(reason)) => SourceState::Unsafe { reason },
+            Err(Unlisted::Missing(reason)) => SourceState::Missing { reason },
         }
+    }
+
+    /// Tells once of each directory below a source that can't be listed.
+    fn note_unlisted(&mut self, source: &Path, listing: &Listing) {
+        let before = std::mem::take(&mut self.unlisted);
+        let (mut kept, here): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) = before
+            .into_iter()
+            .partition(|path| !path.starts_with(source));
+        for (directory, error) in &listing.unlisted {
+            if !here.contains(directory) {
+                self.context.report(&Event::SourceMissing {
+                    directory: directory.clone(),
+                    reason: error.to_string(),
+                });
+            }
+            kept.insert(directory.clone());
+        }
+        self.unlisted = kept;
     }
 
     /// Tells when a source is found in another state than before.
@@ -100,7 +133,25 @@ impl Agent {
         self.context.report(&match state {
             SourceState::Unseen => return,
             SourceState::Watched { polled } => Event::Watching { directory, polled },
+            SourceState::Unsafe { reason } => Event::SourceUnsafe { directory, reason },
             SourceState::Missing { reason } => Event::SourceMissing { directory, reason },
         });
     }
+}
+
+/// Why a source wasn't listed.
+enum Unlisted {
+    Unsafe(String),
+    Missing(String),
+}
+
+fn list(source: &Source) -> Result<Listing, Unlisted> {
+    if !source.insecure_permissions {
+        match check_directory(&source.directory) {
+            Ok(()) => {}
+            Err(Unsafe::Unknown { error, .. }) => return Err(Unlisted::Missing(error.to_string())),
+            Err(error) => return Err(Unlisted::Unsafe(error.to_string())),
+        }
+    }
+    scan(&source.directory, source.recursive).map_err(|e| Unlisted::Missing(e.to_string()))
 }

@@ -167,6 +167,7 @@ impl Agent {
             bundles: Vec::new(),
             since: Some(holding.arrived),
             refused: None,
+            left_out: false,
             name,
         }
     }
@@ -187,8 +188,11 @@ fn state(bundle: &Tracked) -> BundleState {
 
 /// Images of a bundle that aren't imported, under what the bundle calls them.
 fn refused(bundle: &Tracked) -> impl Iterator<Item = ImageStatus> + '_ {
-    bundle.entry.refused.iter().map(|refused| ImageStatus {
-        name: refused.image.clone(),
+    let (refused, left_out) = (&bundle.entry.refused, &bundle.entry.left_out);
+    let refused = refused.iter().map(|image| (image, false));
+    let all = refused.chain(left_out.iter().map(|image| (image, true)));
+    all.map(|(image, left_out)| ImageStatus {
+        name: image.image.clone(),
         digest: None,
         wanted: None,
         config: None,
@@ -198,6 +202,7 @@ fn refused(bundle: &Tracked) -> impl Iterator<Item = ImageStatus> + '_ {
         also: Vec::new(),
         bundles: vec![bundle.path().clone()],
         since: None,
-        refused: Some(refused.reason.clone()),
+        refused: Some(image.reason.clone()),
+        left_out,
     })
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use airdock_bundle::Verdict;
+use airdock_bundle::name::Name;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
@@ -194,6 +195,7 @@ impl Tracked {
         }
         self.entry.held = held;
         self.entry.refused.clone_from(&brought.refused);
+        self.entry.left_out.clone_from(&brought.left_out);
         self.judged(brought.verdict, reason, seen);
         self.state = State::Imported;
     }
@@ -204,6 +206,7 @@ impl Tracked {
             held.live = false;
         }
         self.entry.refused.clear();
+        self.entry.left_out.clear();
         self.judged(verdict, Some(reason), seen);
         self.state = State::Judged { again: None };
     }
@@ -216,7 +219,7 @@ impl Tracked {
         self.entry.gone = None;
     }
 
-    /// What is held now and whose names a new offer doesn't give.
+    /// What is held now and whose names a new offer doesn't give, though it may.
     fn superseded(&self, new: &Offer) -> Vec<Held> {
         let given: Vec<_> = new.images.iter().flat_map(|image| &image.names).collect();
         let mut old = self.entry.held.clone();
@@ -224,7 +227,9 @@ impl Tracked {
             held.live = false;
             let offer = Arc::make_mut(&mut held.offer);
             for image in &mut offer.images {
-                image.names.retain(|name| !given.contains(&name));
+                let names = &self.entry.terms.names;
+                let keeps = |name: &Name| !given.contains(&name) && names.passes(name);
+                image.names.retain(keeps);
             }
             offer.images.retain(|image| !image.names.is_empty());
         }
@@ -241,6 +246,11 @@ impl Tracked {
     /// Whether it will be told soon what it gives.
     pub fn is_on_its_way(&self) -> bool {
         matches!(self.state, State::Waiting { .. } | State::Importing { .. })
+    }
+
+    /// Whether what was found out about it is what counts until something changes.
+    pub fn is_judged(&self) -> bool {
+        matches!(self.state, State::Imported | State::Judged { .. })
     }
 
     /// Whether it has come to an end, until something changes.

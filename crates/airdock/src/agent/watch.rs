@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use inotify::{EventMask, EventOwned, Inotify, WatchDescriptor, WatchMask, Watches};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::mpsc;
 
 use super::scan::is_ignored;
@@ -24,6 +24,12 @@ pub const POLL: Duration = Duration::from_secs(2);
 
 /// Room for many events at once; each has a name of up to 255 bytes.
 const EVENT_BUFFER: usize = 64 * 1024;
+
+/// How often the thread that waits for mounts looks whether it is still wanted.
+const MOUNTS_LOOK: Timespec = Timespec {
+    tv_sec: 60,
+    tv_nsec: 0,
+};
 
 /// The thread that waits for mounts calls nothing deep.
 const MOUNTS_STACK: usize = 64 * 1024;
@@ -48,12 +54,23 @@ pub enum Hint {
     Overflow,
 }
 
+/// What watching the directories below a source came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Below {
+    /// Whether the kernel tells of the changes in all of them.
+    pub told: bool,
+    /// Whether one of them wasn't watched before: what came into it since may not have been seen.
+    pub is_new: bool,
+}
+
 /// Watches sources for as long as it lives.
 #[derive(Debug)]
 pub struct Watcher {
     hints: mpsc::Receiver<Hint>,
     watches: Option<Watches>,
     parents: Parents,
+    /// Directories below sources, ever: a kernel never gives a number twice.
+    below: HashSet<WatchDescriptor>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -77,6 +94,7 @@ impl Watcher {
             hints,
             watches,
             parents,
+            below: HashSet::new(),
             task,
         }
     }
@@ -93,6 +111,26 @@ impl Watcher {
     /// Returns whether the kernel tells of its changes.
     pub fn renew(&mut self, source: &Path) -> bool {
         self.watch(source).is_ok() && !is_remote(source)
+    }
+
+    /// The same for directories below a source.
+    pub fn renew_below(&mut self, directories: &[PathBuf]) -> Below {
+        let mut below = Below {
+            told: true,
+            is_new: false,
+        };
+        for directory in directories {
+            let mut watches = self.watches.clone();
+            let watch = watches.as_mut().map(|w| w.add(directory, source_mask()));
+            match watch {
+                Some(Ok(watch)) => {
+                    below.told &= !is_remote(directory);
+                    below.is_new |= self.below.insert(watch);
+                }
+                _ => below.told = false,
+            }
+        }
+        below
     }
 
     /// Watching an inode twice is watching it once; a new directory at the path gets a new watch.
@@ -217,7 +255,8 @@ fn mounts(hints: &mpsc::Sender<Hint>) {
     };
     let interest = PollFlags::PRI | PollFlags::ERR;
     while !hints.is_closed() {
-        match poll(&mut [PollFd::new(&file, interest)], None) {
+        match poll(&mut [PollFd::new(&file, interest)], Some(&MOUNTS_LOOK)) {
+            Ok(0) => {}
             Ok(_) => {
                 let _ = hints.try_send(Hint::Changed);
             }

@@ -1,5 +1,6 @@
 //! Which bundle is brought when, and what comes of it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,12 +19,19 @@ use super::publish::reasons;
 use super::retry::Retry;
 use super::run::{Agent, StoreState};
 use super::scan::Fingerprint;
+use super::terms::Terms;
 use super::tracked::{State, Tracked};
 use crate::store::StoreError;
 use crate::store::labels::source_id;
 
-/// Bundles that are brought at once: enough to keep the store busy while one is being opened.
-const WORKERS: usize = 2;
+/// What a bundle was, and what held for it, when it was opened.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// How it looked from outside.
+    pub fingerprint: Fingerprint,
+    /// Under which settings it is judged.
+    pub terms: Terms,
+}
 
 /// What a task came to.
 #[derive(Debug)]
@@ -33,7 +41,7 @@ pub enum Done {
         /// The bundle.
         path: PathBuf,
         /// What it was when it was opened.
-        seen: Fingerprint,
+        seen: Seen,
         /// How it went.
         result: Result<Brought, Failure>,
     },
@@ -48,14 +56,15 @@ pub enum Done {
 }
 
 impl Agent {
-    /// Starts as many bundles as may run, the smallest first.
+    /// Starts as many bundles as may run: those of the most important source first, and among them
+    /// the smallest.
     pub(super) fn start_work(&mut self, now: Instant) {
         if self.store != StoreState::Reachable {
             return;
         }
         let is_importing = |b: &&Tracked| matches!(b.state, State::Importing { .. });
         let mut running = self.bundles.values().filter(is_importing).count();
-        while running < WORKERS {
+        while running < self.settings.concurrency {
             let Some(path) = self.next() else {
                 return;
             };
@@ -70,8 +79,15 @@ impl Agent {
             .bundles
             .values()
             .filter(waiting)
-            .min_by_key(|bundle| bundle.candidate.fingerprint.size)?;
+            .min_by_key(|bundle| self.turn(bundle))?;
         Some(next.path().clone())
+    }
+
+    /// Whose is smaller comes first.
+    fn turn(&self, bundle: &Tracked) -> (Reverse<i32>, u64) {
+        let source = self.settings.source(&bundle.entry.source);
+        let priority = source.map_or(0, |source| source.priority);
+        (Reverse(priority), bundle.candidate.fingerprint.size)
     }
 
     fn start(&mut self, path: &Path, now: Instant) {
@@ -82,17 +98,22 @@ impl Agent {
         let State::Waiting { tried } = bundle.state else {
             return;
         };
-        match Self::take(bundle) {
+        bundle.state = State::Importing { tried };
+        let terms = standing.terms.clone();
+        match Self::take(bundle, &terms) {
             Ok(settled) => {
-                bundle.state = State::Importing { tried };
                 let context = self.context.clone();
                 self.tasks.spawn(async move {
-                    let (path, seen) = (settled.path.clone(), settled.fingerprint);
+                    let (path, fingerprint) = (settled.path.clone(), settled.fingerprint);
                     let result = bring(settled, standing, &context).await;
+                    let seen = Seen { fingerprint, terms };
                     Done::Brought { path, seen, result }
                 });
             }
-            Err(failure) => self.failed(path, &failure, tried, now),
+            Err(failure) => {
+                let fingerprint = bundle.candidate.fingerprint;
+                self.brought(path, Seen { fingerprint, terms }, Err(failure), now);
+            }
         }
     }
 
@@ -105,6 +126,7 @@ impl Agent {
             source: source.map_or_else(String::new, |s| source_id(&s.directory)),
             arrived: own.map_or(jiff::Timestamp::UNIX_EPOCH, arrival),
             on_conflict: source.map_or_else(Default::default, |s| s.policy.on_conflict),
+            terms: source.map_or_else(Default::default, |s| s.terms(&self.context.platform)),
             others: self.holdings().into_iter().filter(is_other).collect(),
             name: None,
         }
@@ -149,14 +171,8 @@ impl Agent {
         }
     }
 
-    fn brought(
-        &mut self,
-        path: &Path,
-        seen: Fingerprint,
-        result: Result<Brought, Failure>,
-        now: Instant,
-    ) {
-        let Some(bundle) = self.bundles.get(path) else {
+    fn brought(&mut self, path: &Path, seen: Seen, result: Result<Brought, Failure>, now: Instant) {
+        let Some(bundle) = self.bundles.get_mut(path) else {
             return;
         };
         let tried = match bundle.state {
@@ -165,15 +181,19 @@ impl Agent {
         };
         match result {
             Ok(brought) => {
-                self.imported(path, seen, &brought, now);
+                bundle.entry.terms.clone_from(&seen.terms);
+                self.imported(path, seen.fingerprint, &brought, now);
                 self.records = brought.records;
             }
             Err(failure) if failure.verdict().is_none() => {
                 return self.failed(path, &failure, tried, now);
             }
-            Err(failure) => self.judged(path, seen, &failure, Retry::after(tried, now)),
+            Err(failure) => {
+                bundle.entry.terms.clone_from(&seen.terms);
+                self.judged(path, seen.fingerprint, &failure, Retry::after(tried, now));
+            }
         }
-        self.settle_if_changed(path, seen, now);
+        self.settle_if_changed(path, &seen, now);
         // Two bundles that were brought at once may have disagreed about a name, and releases
         // waited for this.
         self.healing.soon(now);
@@ -193,14 +213,18 @@ impl Agent {
         }
     }
 
-    /// Writes down what was found, unless the file has changed since: then it goes again.
-    fn settle_if_changed(&mut self, path: &Path, seen: Fingerprint, now: Instant) {
+    /// Writes down what was found, unless the file has changed since, or what holds for it: then
+    /// it goes again.
+    fn settle_if_changed(&mut self, path: &Path, seen: &Seen, now: Instant) {
         let Some(bundle) = self.bundles.get_mut(path) else {
             return;
         };
         write_down(&self.ledger, &self.context, &bundle.entry);
-        let departed = matches!(bundle.state, State::Departed { .. });
-        if !departed && bundle.candidate.fingerprint != seen {
+        let source = self.settings.source(&bundle.entry.source);
+        let terms = source.map(|s| s.terms(&self.context.platform));
+        let same = bundle.candidate.fingerprint == seen.fingerprint
+            && terms.is_none_or(|terms| terms == seen.terms);
+        if !same && !matches!(bundle.state, State::Departed { .. }) {
             bundle.settle(now, None);
         }
     }

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::config::{Layer, OnConflict, OnRemove, Seconds, SourceTable, Typed};
 
 /// None has a default here: what isn't typed may stand in the file.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct AgentOptions {
     /// Directories of bundles, instead of those in the file [default: the distribution's, or
     /// /var/lib/airdock/bundles]
@@ -96,7 +96,7 @@ impl AgentOptions {
 }
 
 /// Settings of every command that imports.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct ImportOptions {
     /// MiB that must stay free where the store is [default: 0]
     #[arg(long, value_name = "MIB", env = "AIRDOCK_RESERVE")]

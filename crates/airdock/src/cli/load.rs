@@ -16,6 +16,7 @@ use crate::agent::failure::Failure;
 use crate::agent::first::First;
 use crate::agent::scan::Fingerprint;
 use crate::agent::settle::Settled;
+use crate::agent::terms::Terms;
 use crate::config::OnConflict;
 use crate::exit::Exit;
 use crate::output::load::Report;
@@ -82,6 +83,7 @@ async fn load(path: &Path, options: &LoadOptions, context: &Context) -> (Report,
         source: labels::BY_HAND.to_owned(),
         arrived: Timestamp::now(),
         on_conflict: options.on_conflict,
+        terms: Terms::default(),
         others: Vec::new(),
         name: options.name.clone(),
     };

@@ -9,6 +9,7 @@ mod inspect;
 mod load;
 mod options;
 mod plan;
+mod reload;
 mod status;
 mod verify;
 mod wait;
@@ -84,7 +85,7 @@ fn run(cli: Cli, given: BTreeMap<String, Given>) -> anyhow::Result<Exit> {
     if let Command::Config(config::ConfigOptions::Check(options)) = &cli.command {
         return Ok(config::check(&cli.global, options));
     }
-    let global = GlobalOptions::new(&cli.global, given)?;
+    let global = GlobalOptions::new(cli.global, given)?;
     logging::start(global.settings.log_format, global.settings.log_level);
     output::misspelt(global.written());
     match cli.command {

@@ -18,7 +18,7 @@ use crate::output::Format;
 use crate::store::{Role, Store};
 
 /// What every command understands, as it is typed.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct GlobalArguments {
     /// The configuration file [default: /etc/airdock/airdock.toml, if there is one]
     #[arg(long, global = true, value_name = "FILE", env = "AIRDOCK_CONFIG")]
@@ -88,12 +88,13 @@ impl GlobalArguments {
 }
 
 /// What every command needs, resolved.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct GlobalOptions {
     /// How results are printed.
     pub(super) output: Format,
     /// The settings that don't depend on the command.
     pub(super) settings: Settings,
+    arguments: GlobalArguments,
     typed: Typed,
     written: Written,
 }
@@ -101,7 +102,7 @@ pub(super) struct GlobalOptions {
 impl GlobalOptions {
     /// Reads the file, and resolves what holds for every command.
     pub(super) fn new(
-        arguments: &GlobalArguments,
+        arguments: GlobalArguments,
         given: BTreeMap<String, Given>,
     ) -> Result<Self, ConfigError> {
         let written = arguments.written()?;
@@ -109,6 +110,7 @@ impl GlobalOptions {
         Ok(Self {
             output: arguments.output,
             settings: config::resolve(&typed, &written)?,
+            arguments,
             typed,
             written,
         })
@@ -122,6 +124,11 @@ impl GlobalOptions {
         let mut typed = self.typed.clone();
         command(&mut typed);
         config::resolve(&typed, &self.written)
+    }
+
+    /// The same with the file as it is now.
+    pub(super) fn read_anew(&self) -> Result<Self, ConfigError> {
+        Self::new(self.arguments.clone(), self.typed.given.clone())
     }
 
     /// The file, as it was read.

@@ -38,7 +38,7 @@ pub(super) async fn run(global: &GlobalOptions, options: PlanOptions) -> anyhow:
     let mut opened = Vec::new();
     let mut unplanned = Vec::new();
     for (path, source) in wanted(&options, bundles, &settings)? {
-        match open_one(&path, global).await {
+        match open_one(&path, &source, global).await {
             Ok(bundle) => opened.push((bundle, source)),
             Err(failure) => unplanned.push(Unplanned::new(&path, &failure)),
         }
@@ -93,8 +93,10 @@ fn wanted(
     let mut wanted = Vec::new();
     if options.paths.is_empty() || bundles.len() < options.paths.len() {
         for source in &settings.watch.sources {
-            let candidates = scan(&source.directory).with_context(|| shown(&source.directory))?;
-            wanted.extend(candidates.into_iter().map(|c| (c.path, source.clone())));
+            let listing = scan(&source.directory, source.recursive);
+            let listing = listing.with_context(|| shown(&source.directory))?;
+            let paths = listing.candidates.into_iter().map(|c| c.path);
+            wanted.extend(paths.map(|path| (path, source.clone())));
         }
     }
     for path in bundles {
@@ -106,9 +108,9 @@ fn wanted(
     Ok(wanted)
 }
 
-async fn open_one(path: &Path, global: &GlobalOptions) -> Result<Opened, Failure> {
+async fn open_one(path: &Path, source: &Source, global: &GlobalOptions) -> Result<Opened, Failure> {
     let settled = Settled::as_it_is(path).map_err(|e| Failure::unreadable(&e, path))?;
-    open::open(settled, &global.matcher(), None).await
+    open::open(settled, &global.matcher(), None, source.names.clone()).await
 }
 
 fn holding<'a>(bundle: &'a Opened, source: &'a str, on_conflict: OnConflict) -> Holding<'a> {

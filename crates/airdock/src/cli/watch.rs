@@ -8,13 +8,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::agent_options::AgentOptions;
 use super::options::GlobalOptions;
+use super::reload::Reloader;
 use crate::admin::metrics;
 use crate::admin::server::{QUERIES, Query, Served, Server};
 use crate::agent::context::Context;
 use crate::agent::event::Event;
 use crate::agent::first::First;
-use crate::agent::{Agent, Mode};
-use crate::config::Socket;
+use crate::agent::{Agent, Inbox, Mode};
+use crate::config::{Settings, Socket, WatchSettings};
 use crate::exit::Exit;
 use crate::output::{Reporter, Shown};
 use crate::store::Role;
@@ -46,19 +47,43 @@ pub(super) async fn run(global: &GlobalOptions, options: WatchOptions) -> anyhow
     };
     let group = settings.socket_group.as_deref().map(group_id).transpose()?;
     let (queries, asked) = mpsc::channel(QUERIES);
-    let served = serve(settings.socket, group, queries.clone(), &context.reporter).await?;
+    let served = serve(&settings.socket, group, queries.clone(), &context.reporter).await?;
     if let Some(address) = settings.metrics {
         metrics::serve(address, queries, &context.reporter).await?;
     }
-    let agent = Agent::new(settings.watch, context, mode, asked)?;
+    let inbox = Inbox {
+        queries: asked,
+        reloads: reloads(mode, global, options.agent, &settings, &context.reporter),
+    };
+    let agent = Agent::new(settings.watch, context, mode, inbox)?;
     let exit = agent.run().await;
     drop(served);
     Ok(exit?)
 }
 
+/// An agent that works until all is done has no time for new settings.
+fn reloads(
+    mode: Mode,
+    global: &GlobalOptions,
+    agent: AgentOptions,
+    settings: &Settings,
+    reporter: &Reporter,
+) -> mpsc::Receiver<WatchSettings> {
+    if mode == Mode::Once {
+        return mpsc::channel(1).1;
+    }
+    let reloader = Reloader {
+        global: global.clone(),
+        agent,
+        settings: settings.clone(),
+        reporter: reporter.clone(),
+    };
+    reloader.listen()
+}
+
 /// The status socket. One that was asked for must be had; the default one is done without.
 async fn serve(
-    socket: Socket,
+    socket: &Socket,
     group: Option<u32>,
     queries: mpsc::Sender<Query>,
     reporter: &Reporter,

@@ -8,8 +8,8 @@ use super::file::{Layer, LogTable, SourceTable};
 use super::key::Key;
 use super::lines::Lines;
 
-/// How alike a key and its correction must be, of 1: a letter or two in a word of ten.
-const ALIKE: f64 = 0.7;
+/// How alike a key and its correction must be, of 1: two letters in a word of six.
+const ALIKE: f64 = 0.6;
 
 /// Tables by the name under which they stand in the file.
 const TABLES: [(&str, &[Key]); 3] = [

@@ -18,6 +18,7 @@ pub(super) fn write(event: &Event) {
     match event {
         Event::Watching { .. }
         | Event::SourceMissing { .. }
+        | Event::SourceUnsafe { .. }
         | Event::DirectoryChanged { .. }
         | Event::EventsLost
         | Event::Departed { .. } => write_watch(event),
@@ -30,6 +31,10 @@ pub(super) fn write(event: &Event) {
         Event::VerifyingAfterCrash { .. }
         | Event::DamagedInStore { .. }
         | Event::SandboxMissing { .. } => write_node(event),
+        Event::SourceRemoved { .. }
+        | Event::Reloaded { .. }
+        | Event::NotReloaded { .. }
+        | Event::RestartNeeded { .. } => write_config(event),
         Event::LedgerFailed { reason } => {
             warn!(
                 msg = "cannot remember what was done",
@@ -78,6 +83,15 @@ fn write_watch(event: &Event) {
                 reason
             );
         }
+        Event::SourceUnsafe { directory, reason } => {
+            let directory = shown(directory);
+            warn!(
+                msg = "the directory is not safe; nothing is taken from it, what it gave stays",
+                component = "watch",
+                directory,
+                reason
+            );
+        }
         Event::DirectoryChanged {
             directory,
             changed,
@@ -103,6 +117,40 @@ fn write_watch(event: &Event) {
                 component = "watch",
                 bundle,
                 seconds
+            );
+        }
+        _ => {}
+    }
+}
+
+fn write_config(event: &Event) {
+    match event {
+        Event::SourceRemoved { directory } => {
+            let directory = shown(directory);
+            info!(
+                msg = "the directory is no longer watched; its images are left as they are",
+                component = "config",
+                directory
+            );
+        }
+        Event::Reloaded { sources } => {
+            info!(
+                msg = "new settings hold from now on",
+                component = "config",
+                sources
+            );
+        }
+        Event::NotReloaded { reason } => warn!(
+            msg = "the new settings cannot be used; the old ones still hold",
+            component = "config",
+            reason
+        ),
+        Event::RestartNeeded { keys } => {
+            let keys = keys.join(", ");
+            warn!(
+                msg = "these settings have changed and hold after a restart only",
+                component = "config",
+                keys
             );
         }
         _ => {}
@@ -149,6 +197,15 @@ fn write_import(event: &Event) {
                 image,
                 bundle,
                 reason
+            );
+        }
+        Event::ImageLeftOut { image, bundle } => {
+            let bundle = shown(bundle);
+            info!(
+                msg = "image left out by allow and deny of its source",
+                component = "import",
+                image,
+                bundle
             );
         }
         Event::Loaded { bundle, totals } => write_loaded(bundle, totals),

@@ -126,6 +126,7 @@ fn table_of<'a>(images: impl Iterator<Item = &'a ImageStatus>) -> Table {
 
 fn image_state(image: &ImageStatus) -> Cell {
     match (&image.refused, image.is_imported()) {
+        (Some(_), _) if image.left_out => Cell::new(image.state()),
         (Some(_), _) => Cell::new("refused").fg(Color::Red),
         (None, true) => Cell::new("imported").fg(Color::Green),
         (None, false) if image.digest.is_some() => Cell::new("another").fg(Color::Yellow),

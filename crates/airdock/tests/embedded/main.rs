@@ -9,6 +9,7 @@
 
 mod asking;
 mod cli;
+mod config;
 mod contrib;
 mod layout;
 mod support;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     let suite = Suite::new();
     let suite = asking::tests(suite);
     let suite = cli::tests(suite);
+    let suite = config::tests(suite);
     let suite = contrib::tests(suite);
     let suite = layout::tests(suite);
     let suite = verify::tests(suite);
