@@ -1,14 +1,17 @@
 //! airdock keeps the container images of a node in step with a directory of image bundles.
 //!
 //! [`cli`] is what is typed, [`config`] what is meant; [`agent`] is the way of a bundle, one
-//! stage a file; [`store`] is where images go; [`output`] is the only place that prints.
+//! stage a file; [`store`] is where images go; [`output`] is the only place that prints;
+//! [`service`] talks to the service manager, [`confine`] gives up what the agent doesn't need.
 
 pub mod admin;
 pub mod agent;
 pub mod cli;
 pub mod config;
+pub mod confine;
 pub mod doctor;
 pub mod exit;
 pub mod logging;
 pub mod output;
+pub mod service;
 pub mod store;

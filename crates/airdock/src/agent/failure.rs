@@ -1,7 +1,7 @@
 //! Why a bundle didn't get into the store.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use airdock_bundle::Verdict;
 
@@ -9,6 +9,10 @@ use super::safety::Unsafe;
 use crate::exit::Exit;
 use crate::output::human::Bytes;
 use crate::store::StoreError;
+
+/// What the agent gave up at its start is closed to root, too.
+const LINK_OUT: &str = ": it is a link out of the watched directories, which the agent can't \
+    open; put the file itself there, or start it with --landlock off";
 
 /// A bundle that wasn't brought.
 #[derive(Debug, thiserror::Error)]
@@ -60,9 +64,13 @@ pub enum Failure {
 
 impl Failure {
     /// A bundle that couldn't be opened.
-    pub fn unreadable(error: &io::Error, path: &std::path::Path) -> Self {
+    pub fn unreadable(error: &io::Error, path: &Path) -> Self {
+        let advice = match error.kind() {
+            io::ErrorKind::PermissionDenied if path.is_symlink() => LINK_OUT,
+            _ => "",
+        };
         Self::Unreadable {
-            reason: format!("{}: {error}", path.display()),
+            reason: format!("{}: {error}{advice}", path.display()),
         }
     }
 

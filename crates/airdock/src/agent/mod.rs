@@ -31,6 +31,7 @@ pub mod scan;
 pub mod settle;
 pub mod sources;
 mod status;
+mod summary;
 pub mod terms;
 pub mod tracked;
 mod unclean;

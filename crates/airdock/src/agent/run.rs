@@ -25,6 +25,7 @@ use super::work::Done;
 use crate::admin::server::Query;
 use crate::config::WatchSettings;
 use crate::exit::Exit;
+use crate::service::Service;
 use crate::store::Store;
 use crate::store::view::Record;
 
@@ -81,6 +82,7 @@ pub struct Agent {
     pub(super) unlisted: BTreeSet<PathBuf>,
     /// How each source was found.
     pub(super) sources: BTreeMap<PathBuf, SourceState>,
+    pub(super) service: Service,
     mode: Mode,
     inbox: Inbox,
 }
@@ -123,6 +125,7 @@ impl Agent {
             sources: BTreeMap::new(),
             settings,
             context,
+            service: Service::from_environment(),
             mode,
             inbox,
         })
@@ -133,8 +136,11 @@ impl Agent {
         let mut store_events = store_events(&self.context);
         self.remember(|_| true)?;
         self.scan();
+        // Watching is all that others may wait for: a node never waits for its images.
+        self.service.ready();
         while !self.context.cancel.is_cancelled() {
             self.advance();
+            self.tell_status();
             if self.mode == Mode::Once && self.is_done() {
                 break;
             }
@@ -151,6 +157,7 @@ impl Agent {
                 }
                 Some(settings) = self.inbox.reloads.recv() => self.reload(settings),
                 Some(()) = store_events.recv() => self.healing.soon(Instant::now()),
+                () = self.service.beat() => {}
                 () = sleep_until(wake) => {}
             }
         }
@@ -195,6 +202,7 @@ impl Agent {
     }
 
     async fn stop(mut self) -> Exit {
+        self.service.stopping();
         let finishing = async { while self.tasks.join_next().await.is_some() {} };
         drop(tokio::time::timeout(STOP_TIMEOUT, finishing).await);
         Boot::end(&self.settings.state_directory);

@@ -72,6 +72,11 @@ enum Command {
     Config(config::ConfigOptions),
 }
 
+/// The command line, for manuals and completions.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
 /// Runs what was typed.
 pub fn main() -> ExitCode {
     let matches = Cli::command().get_matches();
@@ -98,7 +103,11 @@ fn run(cli: Cli, given: BTreeMap<String, Given>) -> anyhow::Result<Exit> {
         Command::Wait(options) => runtime()?.block_on(wait::run(&global, options)),
         Command::Doctor(options) => runtime()?.block_on(doctor::run(&global, options)),
         Command::Why(options) => runtime()?.block_on(why::run(&global, options)),
-        Command::Watch(options) => runtime()?.block_on(watch::run(&global, options)),
+        Command::Watch(options) => {
+            // Before there are other threads: each would have to do it for itself.
+            watch::confine(&global, &options)?;
+            runtime()?.block_on(watch::run(&global, options))
+        }
         Command::Config(options) => config::run(&global, &options),
     }
 }

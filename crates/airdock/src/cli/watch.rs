@@ -1,5 +1,7 @@
 //! `airdock watch`: the agent.
 
+use std::path::Path;
+
 use anyhow::Context as _;
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
@@ -7,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::agent_options::AgentOptions;
-use super::options::GlobalOptions;
+use super::options::{GlobalOptions, absolute};
 use super::reload::Reloader;
 use crate::admin::metrics;
 use crate::admin::server::{QUERIES, Query, Served, Server};
@@ -16,9 +18,13 @@ use crate::agent::event::Event;
 use crate::agent::first::First;
 use crate::agent::{Agent, Inbox, Mode};
 use crate::config::{Settings, Socket, WatchSettings};
+use crate::confine::{self, Landlock, Reach};
 use crate::exit::Exit;
 use crate::output::{Reporter, Shown};
 use crate::store::Role;
+
+/// The node's own list of groups.
+const GROUPS: &str = "/etc/group";
 
 #[derive(Debug, Args)]
 pub(super) struct WatchOptions {
@@ -27,6 +33,33 @@ pub(super) struct WatchOptions {
     /// Bring the store in step, and exit
     #[arg(long)]
     once: bool,
+    /// Whether the agent gives up the rest of the file system, as far as the kernel can: with off,
+    /// bundles may be links to anywhere
+    #[arg(long, value_enum, default_value_t, env = "AIRDOCK_LANDLOCK")]
+    landlock: Landlock,
+}
+
+/// Gives up what the agent won't need; afterwards nothing else can be opened.
+pub(super) fn confine(global: &GlobalOptions, options: &WatchOptions) -> anyhow::Result<()> {
+    if options.landlock == Landlock::Off {
+        return Ok(());
+    }
+    let settings = global.settings(|typed| options.agent.add_to(typed))?;
+    let mut reach = Reach::new(&settings.watch).store(&settings.endpoint()?);
+    if let Some(directory) = absolute(settings.socket.path)?.parent() {
+        reach = reach.may_write(directory);
+    }
+    if settings.socket_group.is_some() {
+        reach = reach.reads(Path::new(GROUPS));
+    }
+    if let Some(directory) = absolute(global.written().path.clone())?.parent() {
+        reach = reach.reads(directory);
+    }
+    // Otherwise the agent can't start, and says why.
+    if reach.is_whole() {
+        confine::log(&reach, &reach.enter());
+    }
+    Ok(())
 }
 
 pub(super) async fn run(global: &GlobalOptions, options: WatchOptions) -> anyhow::Result<Exit> {
@@ -104,7 +137,7 @@ fn group_id(typed: &str) -> anyhow::Result<u32> {
     if let Ok(id) = typed.parse() {
         return Ok(id);
     }
-    let groups = std::fs::read_to_string("/etc/group").context("/etc/group")?;
+    let groups = std::fs::read_to_string(GROUPS).context(GROUPS)?;
     let mut entries = groups.lines().map(|line| line.split(':'));
     let id = entries.find_map(|mut fields| {
         let name = fields.next()?;

@@ -12,6 +12,7 @@ mod cli;
 mod config;
 mod contrib;
 mod layout;
+mod service;
 mod support;
 mod verify;
 mod watching;
@@ -28,5 +29,6 @@ fn main() -> ExitCode {
     let suite = contrib::tests(suite);
     let suite = layout::tests(suite);
     let suite = verify::tests(suite);
+    let suite = service::tests(suite);
     watching::tests(suite).run()
 }
