@@ -13,6 +13,9 @@ pub const CNI_PLUGINS: &str = "/usr/lib/cni";
 /// Where daemons are installed without being in everybody's PATH.
 const MORE_PATH: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
+/// The service manager.
+const SYSTEMD: &str = "/lib/systemd/systemd";
+
 /// Something that a test can't do without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
@@ -26,6 +29,10 @@ pub enum Need {
     Cni,
     /// The compiler that made the bundles in `examples/`.
     Compiler,
+    /// The program itself, built with the tests.
+    Airdock,
+    /// A systemd that can be booted beside the machine's own.
+    Systemd,
     /// A program in PATH: `skopeo`, `umoci`, `runc`, `python3`, `zstd`, `docker`, …
     Program(&'static str),
 }
@@ -41,6 +48,10 @@ impl Need {
                 .then(|| format!("no containerd {version}: run `cargo xtask setup`")),
             Self::Cni => missing_plugin(),
             Self::Compiler => examples::missing_compiler(),
+            Self::Airdock => airdock()
+                .is_none()
+                .then(|| "airdock isn't built: `cargo build` builds it".to_owned()),
+            Self::Systemd => (!Path::new(SYSTEMD).exists()).then(|| format!("no {SYSTEMD}")),
             Self::Program(name) => program(name)
                 .is_none()
                 .then(|| format!("no {name}: run `cargo xtask setup`")),
@@ -60,6 +71,14 @@ pub fn program(name: &str) -> Option<PathBuf> {
         .chain(MORE_PATH.map(PathBuf::from))
         .map(|dir| dir.join(name))
         .find(|path| is_executable(path))
+}
+
+/// The program that was built with the running test, for tests of other packages: cargo tells
+/// only those of its own.
+pub fn airdock() -> Option<PathBuf> {
+    let test = env::current_exe().ok()?;
+    let program = test.ancestors().nth(2)?.join("airdock");
+    is_executable(&program).then_some(program)
 }
 
 fn is_executable(path: &Path) -> bool {
