@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 use airdock_dist::release::{Machine, Release};
 use airdock_testkit::needs;
 
-/// Some time.
-pub(crate) const TIME: u32 = 1_800_000_000;
+/// Some time that is past.
+pub(crate) const TIME: u32 = 1_700_000_000;
 
 /// A release whose program is a few bytes: enough for lists.
 pub(crate) fn listed() -> Release {
@@ -32,7 +32,9 @@ pub(crate) fn built_deb(dir: &Path) -> io::Result<PathBuf> {
     static DEB: OnceLock<Result<Vec<u8>, String>> = OnceLock::new();
     let deb = DEB.get_or_init(|| pack().map_err(|error| format!("{error:#}")));
     let path = dir.join("airdock.deb");
-    let deb = deb.as_ref().map_err(io::Error::other)?;
+    let deb = deb
+        .as_ref()
+        .map_err(|error| io::Error::other(error.as_str()))?;
     fs::write(&path, deb).map(|()| path)
 }
 
