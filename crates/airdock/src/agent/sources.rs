@@ -1,6 +1,7 @@
 //! The watched directories: how they were found, and what stands in them.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tokio::time::Instant;
@@ -153,5 +154,15 @@ fn list(source: &Source) -> Result<Listing, Unlisted> {
             Err(error) => return Err(Unlisted::Unsafe(error.to_string())),
         }
     }
-    scan(&source.directory, source.recursive).map_err(|e| Unlisted::Missing(e.to_string()))
+    scan(&source.directory, source.recursive).map_err(|error| Unlisted::Missing(told(&error)))
+}
+
+/// Root is refused only what the agent gave up at its start.
+fn told(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            format!("{error}; a directory that was named after the start needs a restart")
+        }
+        _ => error.to_string(),
+    }
 }

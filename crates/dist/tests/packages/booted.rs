@@ -26,6 +26,14 @@ StandardOutput=append:/out/log
 StandardError=append:/out/log
 ";
 
+/// A containerd's socket in the shared folder; a bundle that isn't root's.
+const SETTINGS: &str = "\
+store = \"containerd:/out/containerd.sock\"
+[[source]]
+path = \"/var/lib/airdock/bundles\"
+insecure_permissions = true
+";
+
 /// Starts the agent, and what shows that systemd holds it to be started.
 const TARGET: &str = "\
 [Unit]
@@ -39,7 +47,7 @@ DefaultDependencies=no
 After=airdock.service
 [Service]
 Type=oneshot
-ExecStart=/bin/sh -c 'systemctl show airdock.service > /out/seen; mv /out/seen /out/shown'
+ExecStart=/bin/sh -c 'systemctl reload airdock.service; systemctl show airdock.service > /out/seen; mv /out/seen /out/shown'
 ";
 
 pub(crate) fn tests(suite: Suite) -> Suite {
@@ -110,8 +118,7 @@ fn prepare(dir: &Path, daemon: &Daemon) -> io::Result<()> {
     fs::set_permissions(&bundle, fs::Permissions::from_mode(0o600))?;
     chown(&bundle, Some(SOMEBODY), Some(SOMEBODY))?;
     fs::hard_link(daemon.socket(), out.join("containerd.sock"))?;
-    let store = "store = \"containerd:/out/containerd.sock\"\n";
-    fs::write(up.join("etc/airdock/airdock.toml"), store)?;
+    fs::write(up.join("etc/airdock/airdock.toml"), SETTINGS)?;
     let units = up.join("etc/systemd/system");
     fs::create_dir_all(units.join("airdock.service.d"))?;
     fs::write(units.join("airdock.service.d/log.conf"), DROP_IN)?;
