@@ -143,6 +143,12 @@ impl Archive {
         self.index.find(name)
     }
 
+    /// Files that other tools may take for `name`: where several entries have one name, some count
+    /// the first. An error where that is a link.
+    pub fn rivals(&self, name: &str) -> Result<Vec<EntryId>, ArchiveError> {
+        self.index.rivals(name)
+    }
+
     /// The names of all files, normalised and sorted. Links are not among them.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.index.names()

@@ -56,6 +56,10 @@ pub const SCAN_WINDOW: usize = 256 * KIB;
 /// Links followed from one name before it is called a loop: what the kernel allows (`MAXSYMLINKS`).
 pub const LINK_HOPS: usize = 40;
 
+/// Entries of one name, where they are looked at because tools disagree which one counts. Some
+/// write a config again for each image that has it.
+pub const RIVALS: usize = 16;
+
 // --- Directories --------------------------------------------------------------------------
 
 /// Levels of a bundle directory. An image layout has three.

@@ -44,9 +44,10 @@ pub enum ArchiveError {
     )]
     NamesTooLong,
     #[error(
-        "\"{entry}\" stands twice in the archive, and tools disagree which one counts: pack it again with one"
+        "\"{}\" stands twice in the archive, and tools disagree which one counts: pack it again with one",
+        escaped(entry)
     )]
-    Repeated { entry: &'static str },
+    Repeated { entry: String },
     #[error(
         "directory \"{}\" is over {} levels deep: this is no image bundle",
         escaped(directory),

@@ -52,11 +52,41 @@ struct Span {
 impl Index {
     /// The file that `name` stands for, links followed.
     pub(super) fn find(&self, name: &str) -> Result<Option<EntryId>, ArchiveError> {
+        self.walk(name, &mut |_| ())
+    }
+
+    /// Files that a tool may take for `name` that goes by another of several with one name, on the
+    /// way through links as well.
+    pub(super) fn rivals(&self, name: &str) -> Result<Vec<EntryId>, ArchiveError> {
+        let (mut rivals, mut repeated) = (Vec::new(), None);
+        let found = self.walk(name, &mut |passed| {
+            let same = self.all(passed);
+            let is_sound = same.len() <= limits::RIVALS && same.iter().all(|it| self.is_file(*it));
+            match same {
+                [_] => {}
+                same if is_sound => rivals.extend(same.iter().copied().map(EntryId)),
+                _ => repeated = Some(passed.to_owned()),
+            }
+        })?;
+        rivals.retain(|rival| Some(*rival) != found);
+        match repeated {
+            Some(entry) => Err(ArchiveError::Repeated { entry }),
+            None => Ok(rivals),
+        }
+    }
+
+    /// Goes from `name` through links to a file, and tells each name that it passes.
+    fn walk(
+        &self,
+        name: &str,
+        pass: &mut dyn FnMut(&str),
+    ) -> Result<Option<EntryId>, ArchiveError> {
         let Some(mut name) = resolve("", name) else {
             return Ok(None);
         };
         let (mut link, mut before) = (None, END);
         for _ in 0..=limits::LINK_HOPS {
+            pass(&name);
             match self.step(&name, before) {
                 Step::File(entry) => return Ok(Some(entry)),
                 Step::Other(what) => {
@@ -182,6 +212,19 @@ impl Index {
         let position = *self.by_name.get(end.checked_sub(1)?)?;
         let record = self.record(position)?;
         (self.text(record.name) == name).then_some((position, record))
+    }
+
+    /// The positions of all records of this name.
+    fn all(&self, name: &str) -> &[u32] {
+        let start = self.by_name.partition_point(|it| self.name_at(*it) < name);
+        let behind = self.by_name.get(start..).unwrap_or_default();
+        let count = behind.partition_point(|it| self.name_at(*it) == name);
+        behind.get(..count).unwrap_or_default()
+    }
+
+    fn is_file(&self, position: u32) -> bool {
+        let record = self.record(position);
+        record.is_some_and(|record| matches!(record.what, What::File { .. }))
     }
 
     fn sorted(&self) -> Vec<u32> {

@@ -244,6 +244,27 @@ fn a_hard_link_means_what_stood_before_it() {
 }
 
 #[test]
+fn rivals_are_all_entries_that_a_tool_may_take() {
+    let many: Vec<Vec<u8>> = (0..=limits::RIVALS).map(|_| file("many", b"")).collect();
+    let archive = opened(&archive(&[
+        &file("one", b"1"),
+        &file("two", b"first"),
+        &file("./two", b"last"),
+        &link_header("to/two", b'2', "../two"),
+        &link_header("mixed", b'2', "one"),
+        &file("mixed", b"3"),
+        &many.concat(),
+    ]));
+    for (name, rivals) in [("one", 0), ("two", 1), ("to/two", 1), ("absent", 0)] {
+        assert_eq!(archive.rivals(name).unwrap().len(), rivals, "{name}");
+    }
+    for name in ["mixed", "many"] {
+        let error = archive.rivals(name).unwrap_err();
+        assert!(matches!(error, ArchiveError::Repeated { .. }), "{error}");
+    }
+}
+
+#[test]
 fn a_link_that_leads_nowhere_matters_when_it_is_needed() {
     let archive = opened(&archive(&[
         &file("a", b""),

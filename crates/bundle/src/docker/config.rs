@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::archive::{Archive, EntryId};
+use crate::archive::{Archive, ArchiveError, EntryId};
 use crate::digest::{Algorithm, Digest};
 use crate::document::Config;
 use crate::fault::Fault;
@@ -24,6 +24,8 @@ pub(crate) struct ReadConfig {
 pub(crate) struct Configs<'a> {
     archive: &'a Archive,
     known: BTreeMap<EntryId, Result<Arc<ReadConfig>, ImageError>>,
+    /// Whether a path means one config, whichever of several entries a tool reads.
+    paths: BTreeMap<String, Result<(), ImageError>>,
     held: u64,
 }
 
@@ -32,6 +34,7 @@ impl<'a> Configs<'a> {
         Self {
             archive,
             known: BTreeMap::new(),
+            paths: BTreeMap::new(),
             held: 0,
         }
     }
@@ -49,12 +52,35 @@ impl<'a> Configs<'a> {
 
     /// The config in `entry`, which the archive calls `path`.
     pub(crate) fn read(&mut self, entry: EntryId, path: &str) -> Result<Arc<ReadConfig>, Fault> {
+        let read = self.of_entry(entry, path)?;
+        if let Some(known) = self.paths.get(path) {
+            known.clone()?;
+            return Ok(read);
+        }
+        let alone = Fault::settle(self.must_be_alone(path, &read))?;
+        self.paths.insert(path.to_owned(), alone.clone());
+        Ok(alone.map(|()| read)?)
+    }
+
+    fn of_entry(&mut self, entry: EntryId, path: &str) -> Result<Arc<ReadConfig>, Fault> {
         if let Some(known) = self.known.get(&entry) {
             return Ok(known.clone()?);
         }
         let read = Fault::settle(self.read_entry(entry, path))?.map(Arc::new);
         self.known.insert(entry, read.clone());
         Ok(read?)
+    }
+
+    /// Nothing but its path tells what a config should be. skopeo reads the first entry of that
+    /// path, containerd and `docker load` the last.
+    fn must_be_alone(&self, path: &str, read: &ReadConfig) -> Result<(), Fault> {
+        for rival in self.archive.rivals(path)? {
+            if self.archive.read(rival, limits::CONFIG)? != read.bytes {
+                let entry = path.to_owned();
+                return Err(ArchiveError::Repeated { entry }.into());
+            }
+        }
+        Ok(())
     }
 
     fn read_entry(&mut self, entry: EntryId, path: &str) -> Result<ReadConfig, Fault> {

@@ -174,6 +174,40 @@ fn configs_may_have_any_name() {
 }
 
 #[test]
+fn a_config_that_stands_twice_is_refused_unless_both_are_the_same() {
+    let image = Image::small("a");
+    let hex = image.config().digest()["sha256:".len()..].to_owned();
+    let renamed = one(image.clone())
+        .renamed(&format!("{hex}.json"), "config.json")
+        .with_json("manifest.json", "/0/Config", json!("config.json"));
+    let (same, other) = (
+        image.config().content,
+        image.entrypoint(&["/other"]).config().content,
+    );
+    let linked = |link: fn(Tree, &str, &str) -> Tree| {
+        link(
+            renamed.clone().renamed("config.json", "was.json"),
+            "config.json",
+            "was.json",
+        )
+    };
+    for (tree, verdict) in [
+        (renamed.clone().file("config.json", &same), "ok"),
+        (renamed.clone().file("./config.json", &same), "ok"),
+        (renamed.clone().file("config.json", &other), "refused"),
+        (renamed.clone().file("./config.json", &other), "refused"),
+        (linked(Tree::symlink), "ok"),
+        (linked(Tree::symlink).file("was.json", &same), "ok"),
+        (linked(Tree::symlink).file("was.json", &other), "refused"),
+        (linked(Tree::hardlink).file("was.json", &other), "refused"),
+        (linked(Tree::symlink).file("config.json", &other), "refused"),
+    ] {
+        let words = if verdict == "ok" { "" } else { "stands twice" };
+        see(&tree).assert(verdict, words);
+    }
+}
+
+#[test]
 fn the_list_of_names_is_a_list() {
     let tree = one(Image::small("a"));
     for (tags, verdict, words) in [

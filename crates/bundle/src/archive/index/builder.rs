@@ -111,6 +111,7 @@ impl Builder {
     fn see_control_file(&mut self, name: &str) -> Result<(), ArchiveError> {
         for (entry, seen) in CONTROL_FILES.into_iter().zip(&mut self.control_seen) {
             if entry == name && std::mem::replace(seen, true) {
+                let entry = entry.to_owned();
                 return Err(ArchiveError::Repeated { entry });
             }
         }
