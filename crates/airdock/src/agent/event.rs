@@ -240,6 +240,8 @@ pub enum Event {
         /// Why.
         reason: String,
     },
+    /// All that the agent knows is written down again.
+    LedgerRecovered,
 }
 
 /// What bringing a bundle came to.

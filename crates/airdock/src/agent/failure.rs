@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use airdock_bundle::Verdict;
 
 use super::safety::Unsafe;
+use super::settle::Special;
 use crate::exit::Exit;
 use crate::output::human::Bytes;
 use crate::store::StoreError;
@@ -71,6 +72,14 @@ impl Failure {
         };
         Self::Unreadable {
             reason: format!("{}: {error}{advice}", path.display()),
+        }
+    }
+
+    /// Something that can't be a bundle.
+    pub fn special(special: Special) -> Self {
+        Self::Verdict {
+            verdict: Verdict::Refused,
+            reason: special.to_string(),
         }
     }
 

@@ -13,11 +13,11 @@ use std::sync::Arc;
 
 use airdock_bundle::archive::{ArchiveError, EntryId};
 use airdock_bundle::digest::Digest;
+use airdock_bundle::escape::escaped;
 use airdock_bundle::image::Place;
 use airdock_bundle::open::Bundle;
 use airdock_containerd::Body;
 use bytes::Bytes;
-use rustix::fs::statvfs;
 
 use super::context::Context;
 use super::event::Event;
@@ -25,6 +25,7 @@ use super::failure::Failure;
 use super::offer::OfferedBlob;
 use super::open::Opened;
 use super::plan::BundlePlan;
+use super::space;
 use crate::store::{Put, Session, StoreError};
 
 /// Blobs up to this size are sent in one message with their commit: it saves the daemon a
@@ -78,7 +79,7 @@ type Outcome = (OfferedBlob, Result<Put, StoreError>);
 /// Sends what the store lacks.
 pub async fn import(planned: Planned, context: &Context) -> Result<Complete, Failure> {
     let Planned { opened, plan } = planned;
-    check_space(&plan, context).await?;
+    space::check(&plan, context).await?;
     let session = context.store.begin(opened.offer.short_id()).await?;
     let mut complete = Complete {
         bytes_skipped: 0,
@@ -92,8 +93,27 @@ pub async fn import(planned: Planned, context: &Context) -> Result<Complete, Fai
         Ok(()) => Ok(complete),
         Err(failure) => {
             complete.session.abandon().await;
-            Err(failure)
+            Err(explained(failure, &complete.opened))
         }
+    }
+}
+
+/// What stands behind a failure where it is the bundle: the store only heard that no more came.
+fn explained(failure: Failure, opened: &Opened) -> Failure {
+    let path = &opened.path;
+    match failure {
+        Failure::Cancelled => failure,
+        Failure::Store(error) if error.is_unreachable() => error.into(),
+        _ if !opened.bundle.archive().unchanged().unwrap_or(false) => {
+            Failure::Changed(path.clone())
+        }
+        Failure::Store(error) => match error.body() {
+            Some(reason) => Failure::Unreadable {
+                reason: format!("{}: {reason}", escaped(&path.to_string_lossy())),
+            },
+            None => error.into(),
+        },
+        other => other,
     }
 }
 
@@ -223,29 +243,4 @@ fn origins(bundle: &Bundle) -> HashMap<Digest, Origin> {
 
 pub(super) fn body_error(error: &ArchiveError) -> StoreError {
     StoreError::Body(error.to_string())
-}
-
-/// Before the first byte: half an image is worth nothing, and a full disk stops the node.
-async fn check_space(plan: &BundlePlan, context: &Context) -> Result<(), Failure> {
-    let needed = plan.missing();
-    if needed == 0 {
-        return Ok(());
-    }
-    let Some(root) = context.store.root().await else {
-        return Ok(());
-    };
-    let Ok(stat) = statvfs(&root) else {
-        return Ok(());
-    };
-    let free = stat.f_bavail.saturating_mul(stat.f_frsize);
-    let reserve = context.reserve;
-    if needed.saturating_add(reserve) > free {
-        return Err(Failure::NoSpace {
-            needed,
-            free,
-            reserve,
-            root,
-        });
-    }
-    Ok(())
 }

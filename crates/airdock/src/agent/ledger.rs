@@ -2,6 +2,7 @@
 //!
 //! A cache: losing it costs one look at every bundle. One file a bundle, replaced atomically.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -119,6 +120,8 @@ pub enum LedgerError {
 #[derive(Debug)]
 pub struct Ledger {
     directory: PathBuf,
+    /// What could not be written yet: the state directory may be full for a while.
+    unwritten: BTreeMap<PathBuf, Entry>,
     /// Held for as long as the agent lives; the kernel lets go of it even after a SIGKILL.
     _lock: File,
 }
@@ -129,6 +132,7 @@ impl Ledger {
         let directory = state.join("ledger");
         fs::create_dir_all(&directory).map_err(|e| failed("create", &directory, e))?;
         Ok(Self {
+            unwritten: BTreeMap::new(),
             _lock: lock(state)?,
             directory,
         })
@@ -144,14 +148,36 @@ impl Ledger {
         Ok(remembered.filter_map(|path| read(&path)).collect())
     }
 
-    /// Remembers an entry, durably.
-    pub fn write(&self, entry: &Entry) -> Result<(), LedgerError> {
+    /// Remembers an entry, durably; what can't be written is kept for [`catch_up`](Self::catch_up).
+    pub fn write(&mut self, entry: &Entry) -> Result<(), LedgerError> {
         let path = self.file_of(&entry.path);
-        write_atomically(&self.directory, &path, entry).map_err(|e| failed("write", &path, e))
+        let written = write_atomically(&self.directory, &path, entry);
+        match written {
+            Ok(()) => {
+                self.unwritten.remove(&entry.path);
+                Ok(())
+            }
+            Err(error) => {
+                self.unwritten.insert(entry.path.clone(), entry.clone());
+                Err(failed("write", &path, error))
+            }
+        }
+    }
+
+    /// Whether anything could not be written yet.
+    pub fn is_behind(&self) -> bool {
+        !self.unwritten.is_empty()
+    }
+
+    /// Writes what could not be written before.
+    pub fn catch_up(&mut self) -> Result<(), LedgerError> {
+        let entries: Vec<Entry> = self.unwritten.values().cloned().collect();
+        entries.iter().try_for_each(|entry| self.write(entry))
     }
 
     /// Forgets a bundle.
-    pub fn forget(&self, bundle: &Path) -> Result<(), LedgerError> {
+    pub fn forget(&mut self, bundle: &Path) -> Result<(), LedgerError> {
+        self.unwritten.remove(bundle);
         let path = self.file_of(bundle);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -193,10 +219,9 @@ fn lock(state: &Path) -> Result<File, LedgerError> {
             pid: pid.trim().to_owned(),
         });
     }
+    // The lock counts; the pid is for people, and doesn't fit where the disk is full.
     let pid = std::process::id();
-    file.set_len(0)
-        .and_then(|()| writeln!(file, "{pid}"))
-        .map_err(|e| failed("write", &path, e))?;
+    drop(file.set_len(0).and_then(|()| writeln!(file, "{pid}")));
     Ok(file)
 }
 
@@ -209,7 +234,7 @@ fn read(path: &Path) -> Option<Entry> {
 /// Temp file, fsync, rename, fsync of the directory: after a power cut the old file or the new.
 fn write_atomically(directory: &Path, path: &Path, entry: &Entry) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    serde_json::to_writer(&mut file, entry)?;
+    file.write_all(&serde_json::to_vec(entry)?)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
     File::open(directory)?.sync_all()
@@ -228,7 +253,7 @@ mod tests {
     #[test]
     fn what_is_written_is_remembered_and_what_is_forgotten_is_not() {
         let state = tempfile::tempdir().unwrap();
-        let ledger = Ledger::open(state.path()).unwrap();
+        let mut ledger = Ledger::open(state.path()).unwrap();
         ledger.write(&entry("/bundles/a.tar")).unwrap();
         ledger.write(&entry("/bundles/b.tar")).unwrap();
         ledger.forget(Path::new("/bundles/b.tar")).unwrap();
@@ -245,6 +270,22 @@ mod tests {
         let newer = newer.replace("\"version\":1", "\"version\":2");
         fs::write(state.path().join("ledger/newer.json"), newer).unwrap();
         assert_eq!(ledger.load().unwrap(), []);
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_written_later() {
+        let state = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::open(state.path()).unwrap();
+        fs::remove_dir(state.path().join("ledger")).unwrap();
+        ledger.write(&entry("/bundles/a.tar")).unwrap_err();
+        ledger.write(&entry("/bundles/b.tar")).unwrap_err();
+        ledger.forget(Path::new("/bundles/b.tar")).unwrap();
+        assert!(ledger.is_behind());
+        fs::create_dir(state.path().join("ledger")).unwrap();
+        ledger.catch_up().unwrap();
+        assert!(!ledger.is_behind());
+        let paths: Vec<_> = ledger.load().unwrap().into_iter().map(|e| e.path).collect();
+        assert_eq!(paths, [Path::new("/bundles/a.tar")]);
     }
 
     #[test]

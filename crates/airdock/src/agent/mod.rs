@@ -30,6 +30,7 @@ mod safety;
 pub mod scan;
 pub mod settle;
 pub mod sources;
+pub mod space;
 mod status;
 mod summary;
 pub mod terms;

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use tokio::time::Instant;
 
+use super::context::Context;
 use super::event::Event;
 use super::failure::Failure;
-use super::ledger::{Entry, LedgerError};
+use super::ledger::{Entry, Ledger, LedgerError};
 use super::retry::Retry;
 use super::run::Agent;
 use super::safety::check_bundle;
 use super::scan::{Candidate, Listing};
-use super::settle::{Probe, Settled, probe};
+use super::settle::{Probe, Settled, Special, probe};
 use super::terms::Terms;
 use super::tracked::{State, Tracked};
 use super::watch::POLL;
@@ -72,7 +73,7 @@ impl Agent {
                         bundle: bundle.path().clone(),
                         grace,
                     });
-                    write_down(&self.ledger, &self.context, &bundle.entry);
+                    write_down(&mut self.ledger, &self.context, &bundle.entry);
                 }
             }
         }
@@ -107,10 +108,21 @@ impl Agent {
         let Some(bundle) = self.bundles.get_mut(path) else {
             return;
         };
-        match bundle.state {
-            State::Settling { tried, .. } => self.probe(path, tried, now),
-            State::Judged { again } => bundle.settle(now, again),
-            State::Failing { retry, .. } => bundle.settle(now, Some(retry)),
+        match &mut bundle.state {
+            State::Settling { tried, .. } => {
+                let tried = *tried;
+                self.probe(path, tried, now);
+            }
+            State::Judged { again } => {
+                let again = *again;
+                bundle.settle(now, again);
+            }
+            State::Failing { retry, room, .. } => {
+                let retry = *retry;
+                if now >= retry.at || room.as_mut().is_some_and(|room| room.is_there(now)) {
+                    bundle.settle(now, Some(retry));
+                }
+            }
             State::Departed { .. } => self.forget(path),
             State::Waiting { .. } | State::Importing { .. } | State::Imported => {}
         }
@@ -132,6 +144,9 @@ impl Agent {
             Probe::Gone => {
                 bundle.written(now, tried);
                 self.scan_at = now;
+            }
+            Probe::Special(special) => {
+                self.refuse_special(path, special, Retry::after(tried, now));
             }
             Probe::Unreadable(error) => {
                 let failure = Failure::unreadable(&error, path);
@@ -181,13 +196,37 @@ fn look(bundle: &mut Tracked, candidate: Candidate, now: Instant) -> bool {
     true
 }
 
-pub(super) fn write_down(
-    ledger: &super::ledger::Ledger,
-    context: &super::context::Context,
-    entry: &Entry,
-) {
-    if let Err(error) = ledger.write(entry) {
+/// Remembers an entry. That it can't be is told once, until it can again.
+pub(super) fn write_down(ledger: &mut Ledger, context: &Context, entry: &Entry) {
+    let was_behind = ledger.is_behind();
+    if let Err(error) = ledger.write(entry)
+        && !was_behind
+    {
         let reason = error.to_string();
         context.report(&Event::LedgerFailed { reason });
+    }
+}
+
+impl Agent {
+    /// Judges, without a look inside, what can't be a bundle.
+    fn refuse_special(&mut self, path: &Path, special: Special, retry: Retry) {
+        let Some(bundle) = self.bundles.get_mut(path) else {
+            return;
+        };
+        let source = self.settings.source(&bundle.entry.source);
+        let terms = source.map(|source| source.terms(&self.context.platform));
+        bundle.entry.terms = terms.unwrap_or_default();
+        let seen = bundle.candidate.fingerprint;
+        self.judged(path, seen, &Failure::special(special), retry);
+        if let Some(bundle) = self.bundles.get(path) {
+            write_down(&mut self.ledger, &self.context, &bundle.entry);
+        }
+    }
+
+    /// Remembers what could not be remembered before.
+    pub(super) fn catch_up(&mut self) {
+        if self.ledger.is_behind() && self.ledger.catch_up().is_ok() {
+            self.context.report(&Event::LedgerRecovered);
+        }
     }
 }

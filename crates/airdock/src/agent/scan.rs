@@ -181,7 +181,7 @@ fn candidate(entry: &DirEntry) -> Option<Candidate> {
     let fingerprint = if is_directory {
         looks_like_a_layout(&path).then(|| Fingerprint::of_directory(&path))?
     } else {
-        metadata.is_file().then(|| Ok(Fingerprint::of(&metadata)))?
+        Ok(Fingerprint::of(&metadata))
     };
     Some(Candidate {
         path,

@@ -4,10 +4,10 @@
 //! or mapped writable (`fcntl(2)`, "Leases"). Where it can't be asked, as on network file
 //! systems, a file counts as settled when it hasn't changed for the debounce time.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::scan::{Candidate, Fingerprint};
@@ -29,7 +29,11 @@ pub struct Settled {
 impl Settled {
     /// Takes a bundle that somebody named as it is, without asking for writers.
     pub fn as_it_is(path: &Path) -> io::Result<Self> {
-        if std::fs::metadata(path)?.is_dir() {
+        let metadata = std::fs::metadata(path)?;
+        if let Some(special) = Special::of(&metadata) {
+            return Err(io::Error::other(special));
+        }
+        if metadata.is_dir() {
             return Ok(Self {
                 path: path.to_owned(),
                 fingerprint: Fingerprint::of_directory(path)?,
@@ -45,6 +49,25 @@ impl Settled {
     }
 }
 
+/// What is neither a file nor a directory, and isn't opened: opening some devices does something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is {0}, neither a file nor a directory: put the bundle itself here")]
+pub struct Special(&'static str);
+
+impl Special {
+    fn of(metadata: &Metadata) -> Option<Self> {
+        let kind = metadata.file_type();
+        let kinds = [
+            (kind.is_fifo(), "a FIFO"),
+            (kind.is_socket(), "a socket"),
+            (kind.is_block_device(), "a block device"),
+            (kind.is_char_device(), "a character device"),
+        ];
+        let found = kinds.into_iter().find(|(is_it, _)| *is_it);
+        found.map(|(_, what)| Self(what))
+    }
+}
+
 /// What a look at a candidate told.
 #[derive(Debug)]
 pub enum Probe {
@@ -56,12 +79,18 @@ pub enum Probe {
     Unknown(Settled),
     /// It is gone.
     Gone,
+    /// It is nothing that could be a bundle.
+    Special(Special),
     /// It can't be opened.
     Unreadable(io::Error),
 }
 
 /// Looks at a candidate. Never blocks: not on a FIFO, not on a lease.
 pub fn probe(candidate: &Candidate) -> Probe {
+    let metadata = std::fs::metadata(&candidate.path).ok();
+    if let Some(special) = metadata.as_ref().and_then(Special::of) {
+        return Probe::Special(special);
+    }
     let settled = match Settled::as_it_is(&candidate.path) {
         Ok(settled) => settled,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Probe::Gone,

@@ -75,7 +75,11 @@ impl Agent {
     /// Lists all sources.
     pub(super) fn scan(&mut self) {
         let now = Instant::now();
+        self.catch_up();
         self.scan_at = now + self.settings.resync;
+        if self.ledger.is_behind() {
+            self.scan_at = self.scan_at.min(now + POLL);
+        }
         for source in self.settings.sources.clone() {
             let state = self.scan_source(&source, now);
             if !state.is_told() {

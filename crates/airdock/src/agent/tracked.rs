@@ -14,6 +14,7 @@ use super::ledger::{Entry, Held};
 use super::offer::Offer;
 use super::retry::{self, Retry};
 use super::scan::{Candidate, Fingerprint};
+use super::space::Wanted;
 use crate::exit::Exit;
 
 /// How soon a file that somebody writes is looked at again where no event tells of its end.
@@ -82,6 +83,8 @@ pub enum State {
         exit: Exit,
         /// Why.
         reason: String,
+        /// Room that it waits for: it is tried again as soon as that is there.
+        room: Option<Wanted>,
     },
     /// It is no longer there; its images are held for a while.
     Departed {
@@ -275,7 +278,10 @@ impl Tracked {
         match &self.state {
             State::Settling { look, .. } => Some(*look),
             State::Judged { again } => again.map(|retry| retry.at),
-            State::Failing { retry, .. } => Some(retry.at),
+            State::Failing { retry, room, .. } => {
+                let look = room.as_ref().map(|room| room.look);
+                Some(look.map_or(retry.at, |look| look.min(retry.at)))
+            }
             State::Departed { until } => Some(*until),
             State::Waiting { .. } | State::Importing { .. } | State::Imported => None,
         }

@@ -91,7 +91,7 @@ impl Agent {
         for bundle in self.bundles.values_mut() {
             if bundle.entry.boot != self.boot.current {
                 bundle.entry.boot.clone_from(&self.boot.current);
-                write_down(&self.ledger, &self.context, &bundle.entry);
+                write_down(&mut self.ledger, &self.context, &bundle.entry);
             }
         }
     }

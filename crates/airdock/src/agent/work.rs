@@ -19,6 +19,7 @@ use super::publish::reasons;
 use super::retry::Retry;
 use super::run::{Agent, StoreState};
 use super::scan::Fingerprint;
+use super::space::Wanted;
 use super::terms::Terms;
 use super::tracked::{State, Tracked};
 use crate::store::StoreError;
@@ -219,7 +220,7 @@ impl Agent {
         let Some(bundle) = self.bundles.get_mut(path) else {
             return;
         };
-        write_down(&self.ledger, &self.context, &bundle.entry);
+        write_down(&mut self.ledger, &self.context, &bundle.entry);
         let source = self.settings.source(&bundle.entry.source);
         let terms = source.map(|s| s.terms(&self.context.platform));
         let same = bundle.candidate.fingerprint == seen.fingerprint
@@ -229,11 +230,18 @@ impl Agent {
         }
     }
 
-    fn judged(&mut self, path: &Path, seen: Fingerprint, failure: &Failure, retry: Retry) {
+    pub(super) fn judged(
+        &mut self,
+        path: &Path,
+        seen: Fingerprint,
+        failure: &Failure,
+        retry: Retry,
+    ) {
         let (Some(bundle), Some(verdict)) = (self.bundles.get_mut(path), failure.verdict()) else {
             return;
         };
-        let is_news = bundle.entry.verdict != verdict || bundle.entry.fingerprint != seen;
+        let before = bundle.entry.judged.map(|_| bundle.entry.verdict);
+        let is_news = before != Some(verdict) || bundle.entry.fingerprint != seen;
         bundle.refused(verdict, failure.to_string(), seen);
         if verdict == Verdict::Incomplete {
             bundle.state = State::Judged { again: Some(retry) };
@@ -274,6 +282,7 @@ impl Agent {
             retry,
             exit,
             reason,
+            room: Wanted::by(failure, now),
         };
         self.context.report(&Event::Failed {
             bundle: path.to_owned(),

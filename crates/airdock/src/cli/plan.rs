@@ -11,6 +11,7 @@ use crate::agent::open::{self, Opened};
 use crate::agent::plan::{Holding, plan};
 use crate::agent::scan::scan;
 use crate::agent::settle::Settled;
+use crate::agent::space;
 use crate::config::{ConfigError, OnConflict, Settings, Source, SourceTable};
 use crate::exit::Exit;
 use crate::output::plan::{Disk, Report, Unplanned};
@@ -126,9 +127,6 @@ fn holding<'a>(bundle: &'a Opened, source: &'a str, on_conflict: OnConflict) -> 
 
 async fn disk(store: &Store, reserve: u64) -> Option<Disk> {
     let root = store.root().await?;
-    let stat = rustix::fs::statvfs(&root).ok()?;
-    Some(Disk {
-        free: stat.f_bavail.saturating_mul(stat.f_frsize),
-        reserve,
-    })
+    let free = space::free(&root)?;
+    Some(Disk { free, reserve })
 }

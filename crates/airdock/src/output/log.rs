@@ -35,13 +35,7 @@ pub(super) fn write(event: &Event) {
         | Event::Reloaded { .. }
         | Event::NotReloaded { .. }
         | Event::RestartNeeded { .. } => write_config(event),
-        Event::LedgerFailed { reason } => {
-            warn!(
-                msg = "cannot remember what was done",
-                component = "ledger",
-                reason
-            );
-        }
+        Event::LedgerFailed { .. } | Event::LedgerRecovered => write_ledger(event),
         Event::NoStatusSocket { reason } => {
             warn!(
                 msg = "going on without a status socket",
@@ -373,6 +367,18 @@ fn write_node(event: &Event) {
                 component = "store"
             );
         }
+        _ => {}
+    }
+}
+
+fn write_ledger(event: &Event) {
+    match event {
+        Event::LedgerFailed { reason } => warn!(
+            msg = "cannot remember what was done; going on, and trying again",
+            component = "ledger",
+            reason
+        ),
+        Event::LedgerRecovered => info!(msg = "remembering what was done", component = "ledger"),
         _ => {}
     }
 }

@@ -79,6 +79,17 @@ impl StoreError {
         )
     }
 
+    /// Why the bytes of a blob could not be had, where that is what went wrong.
+    pub fn body(&self) -> Option<String> {
+        match self {
+            Self::Body(reason) => Some(reason.clone()),
+            Self::Containerd(airdock_containerd::Error::Body { source, .. }) => {
+                Some(source.to_string())
+            }
+            _ => None,
+        }
+    }
+
     /// The status that a command ends with because of this.
     pub fn exit(&self) -> Exit {
         if self.is_full() {

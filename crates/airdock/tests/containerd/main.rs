@@ -7,9 +7,11 @@
     reason = "tests state facts about values that they made themselves"
 )]
 
+mod disk;
 mod faults;
 mod killing;
 mod loading;
+mod midway;
 mod pods;
 mod support;
 mod watching;
@@ -24,5 +26,7 @@ fn main() -> ExitCode {
     let suite = watching::tests(suite);
     let suite = killing::tests(suite);
     let suite = faults::tests(suite);
+    let suite = disk::tests(suite);
+    let suite = midway::tests(suite);
     pods::tests(suite).run()
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use airdock_testkit::fixture::{Bundle, Image, Target};
 use airdock_testkit::process::{Ended, Running, run};
+use airdock_testkit::proxy::Proxy;
 use airdock_testkit::{Daemon, wait};
 use serde_json::Value;
 
@@ -40,9 +41,21 @@ pub(crate) fn load_json(daemon: &Daemon, bundle: &Path) -> (i32, Value) {
 
 /// Starts the agent on `dir/bundles`.
 pub(crate) fn watch(daemon: &Daemon, dir: &Path, more: &[&str]) -> std::io::Result<Running> {
+    watch_at(&daemon.socket(), dir, more)
+}
+
+/// The same, with a proxy before the daemon.
+pub(crate) fn watch_through(proxy: &Proxy, dir: &Path, more: &[&str]) -> std::io::Result<Running> {
+    watch_at(&proxy.socket(), dir, more)
+}
+
+fn watch_at(socket: &Path, dir: &Path, more: &[&str]) -> std::io::Result<Running> {
     let bundles = dir.join("bundles");
     std::fs::create_dir_all(&bundles)?;
-    let (store, state) = (store_of(daemon), dir.join("state"));
+    let (store, state) = (
+        format!("containerd:{}", socket.display()),
+        dir.join("state"),
+    );
     let mut args = vec!["watch", text(&bundles), "--store", &store];
     args.extend(["--state-dir", text(&state)]);
     args.extend(more);

@@ -14,6 +14,7 @@ mod contrib;
 mod layout;
 mod service;
 mod support;
+mod unreadable;
 mod verify;
 mod watching;
 
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let suite = config::tests(suite);
     let suite = contrib::tests(suite);
     let suite = layout::tests(suite);
+    let suite = unreadable::tests(suite);
     let suite = verify::tests(suite);
     let suite = service::tests(suite);
     watching::tests(suite).run()

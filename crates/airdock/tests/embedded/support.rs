@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use airdock_testkit::fixture::{Bundle, Image};
 use airdock_testkit::process::{Ended, Running, run};
+use airdock_testkit::wait;
 use serde_json::Value;
 
 /// Generous: the machine may be busy. Nothing waits for it that goes well.
@@ -65,4 +66,31 @@ pub(crate) fn watch(dir: &Path, more: &[&str]) -> Running {
     args.extend(["--state-dir", text(&state)]);
     args.extend(more);
     Running::start(AIRDOCK, &args).expect("airdock starts")
+}
+
+/// An agent that has looked at an empty directory.
+pub(crate) fn started(dir: &Path, more: &[&str]) -> Result<Running, std::io::Error> {
+    std::fs::create_dir_all(dir.join("bundles"))?;
+    let mut agent = watch(dir, more);
+    agent.wait_for_line(&["started to watch"], DEADLINE)?;
+    Ok(agent)
+}
+
+/// Writes a bundle beside the directory and renames it into it.
+pub(crate) fn put(dir: &Path, file: &str, name: &str, seed: &str) -> std::io::Result<()> {
+    let beside = dir.join(format!("beside-{file}"));
+    small(name, seed).oci().write_tar(&beside)?;
+    std::fs::rename(beside, dir.join("bundles").join(file))
+}
+
+pub(crate) fn names_become(dir: &Path, expected: &[(&str, &str)]) -> std::io::Result<()> {
+    let expected: Vec<(String, String)> = expected
+        .iter()
+        .map(|(name, seed)| ((*name).to_owned(), digest_of(seed)))
+        .collect();
+    let store = dir.join("store");
+    wait::until(&format!("{expected:?} in the store"), DEADLINE, || {
+        let names: Vec<_> = names_in(&store).into_iter().collect();
+        (names == expected).then_some(())
+    })
 }

@@ -7,7 +7,10 @@ use std::path::Path;
 use airdock_testkit::process::{Running, Signal};
 use airdock_testkit::{Outcome, Suite, wait};
 
-use crate::support::{DEADLINE, airdock, digest_of, names_in, small, store_of, text, watch};
+use crate::support::{
+    DEADLINE, airdock, digest_of, names_become, names_in, put, small, started, store_of, text,
+    watch,
+};
 
 const X: &str = "docker.io/library/x:1";
 
@@ -56,33 +59,6 @@ pub(crate) fn tests(suite: Suite) -> Suite {
             &[],
             two_bundles,
         )
-}
-
-/// An agent that has looked at an empty directory.
-fn started(dir: &Path, more: &[&str]) -> Result<Running, std::io::Error> {
-    fs::create_dir_all(dir.join("bundles"))?;
-    let mut agent = watch(dir, more);
-    agent.wait_for_line(&["started to watch"], DEADLINE)?;
-    Ok(agent)
-}
-
-/// Writes a bundle beside the directory and renames it into it.
-fn put(dir: &Path, file: &str, name: &str, seed: &str) -> std::io::Result<()> {
-    let beside = dir.join(format!("beside-{file}"));
-    small(name, seed).oci().write_tar(&beside)?;
-    fs::rename(beside, dir.join("bundles").join(file))
-}
-
-fn names_become(dir: &Path, expected: &[(&str, &str)]) -> std::io::Result<()> {
-    let expected: Vec<(String, String)> = expected
-        .iter()
-        .map(|(name, seed)| ((*name).to_owned(), digest_of(seed)))
-        .collect();
-    let store = dir.join("store");
-    wait::until(&format!("{expected:?} in the store"), DEADLINE, || {
-        let names: Vec<_> = names_in(&store).into_iter().collect();
-        (names == expected).then_some(())
-    })
 }
 
 fn imports(agent: &Running) -> usize {
