@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -17,6 +18,9 @@ use super::terms::Terms;
 use super::tracked::{State, Tracked};
 use super::watch::POLL;
 
+/// How soon what may be released is looked at again while some bundles aren't known yet.
+pub(super) const PENDING_POLL: Duration = Duration::from_millis(250);
+
 impl Agent {
     /// Takes up what the ledger knows of bundles of some sources: those that still look as they did; those that don't,
     /// or are gone, are kept as what they held.
@@ -27,13 +31,9 @@ impl Agent {
                 continue;
             };
             let same_terms = entry.terms == source.terms(&self.context.platform);
-            let candidate = Candidate {
-                path: entry.path.clone(),
-                fingerprint: entry.fingerprint,
-                is_directory: false,
-            };
-            let mut bundle = Tracked::remembered(entry, candidate, now);
-            if !same_terms {
+            let grace = self.grace(&entry.source);
+            let mut bundle = Tracked::remembered(entry, grace, now);
+            if !same_terms && !bundle.is_gone() {
                 bundle.settle(now, None);
             }
             self.bundles.insert(bundle.path().clone(), bundle);
@@ -111,7 +111,7 @@ impl Agent {
             State::Settling { tried, .. } => self.probe(path, tried, now),
             State::Judged { again } => bundle.settle(now, again),
             State::Failing { retry, .. } => bundle.settle(now, Some(retry)),
-            State::Departed { .. } => self.forget(path),
+            State::Departed { until, .. } => self.forget_if_over(path, until, now),
             State::Waiting { .. } | State::Importing { .. } | State::Imported => {}
         }
     }
@@ -138,6 +138,19 @@ impl Agent {
                 self.failed(path, &failure, tried, now);
             }
         }
+    }
+
+    /// What was there before the grace was over may be the same bundle, renamed or copied: first
+    /// it is looked at.
+    fn forget_if_over(&mut self, path: &Path, until: Instant, now: Instant) {
+        if self.bundles.values().any(|b| b.is_pending_since(until)) {
+            if let Some(bundle) = self.bundles.get_mut(path) {
+                let look = now + PENDING_POLL;
+                bundle.state = State::Departed { until, look };
+            }
+            return;
+        }
+        self.forget(path);
     }
 
     /// The grace is over: the bundle's images are no longer held.

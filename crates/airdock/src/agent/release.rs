@@ -3,13 +3,15 @@
 //! Which names are ours is read from their labels, not remembered: a lost ledger loses no name.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 
 use tokio::time::Instant;
 
 use super::event::Event;
+use super::notice::PENDING_POLL;
 use super::plan::Orphan;
 use super::run::Agent;
-use super::tracked::Tracked;
+use super::sources::SourceState;
 use super::work::Done;
 use crate::config::{OnRemove, Policy};
 use crate::store::labels::source_id;
@@ -18,7 +20,8 @@ use crate::store::{Store, StoreError};
 /// Names that nothing holds, and bundles whose grace is over.
 #[derive(Debug, Default)]
 pub(super) struct Departures {
-    first_seen: HashMap<String, Instant>,
+    /// By name, and the bundle that it was written for.
+    first_seen: HashMap<(String, String), Instant>,
     expired: HashSet<String>,
 }
 
@@ -28,15 +31,16 @@ impl Departures {
         self.expired.insert(bundle.to_owned());
     }
 
-    /// Which of the orphans are due now, and when the next will be.
+    /// Which of the orphans are due now, and when the next will be. None is due while a bundle
+    /// that was there before it was found isn't known yet: it may be what holds it.
     fn due(
         &mut self,
         orphans: Vec<Orphan>,
         policies: &BTreeMap<String, Policy>,
+        is_pending_since: impl Fn(Instant) -> bool,
         now: Instant,
     ) -> (Vec<Orphan>, Option<Instant>) {
-        let names: HashSet<&String> = orphans.iter().map(|orphan| &orphan.name).collect();
-        self.first_seen.retain(|name, _| names.contains(name));
+        self.keep_only(&orphans);
         let mut due = Vec::new();
         let mut next: Option<Instant> = None;
         for orphan in orphans {
@@ -44,9 +48,15 @@ impl Departures {
             let Some(policy) = policies.get(&orphan.source) else {
                 continue;
             };
-            let seen = *self.first_seen.entry(orphan.name.clone()).or_insert(now);
-            let at = seen + policy.release_grace;
-            if self.expired.contains(&orphan.bundle) || at <= now {
+            let seen = *self.first_seen.entry(key(&orphan)).or_insert(now);
+            let mut at = seen + policy.release_grace;
+            if self.expired.contains(&orphan.bundle) {
+                at = now;
+            }
+            if is_pending_since(seen) {
+                at = at.max(now + PENDING_POLL);
+            }
+            if at <= now {
                 due.push(orphan);
             } else {
                 next = Some(next.map_or(at, |next| next.min(at)));
@@ -54,16 +64,26 @@ impl Departures {
         }
         (due, next)
     }
+
+    /// What is no orphan any more starts anew if it becomes one again.
+    fn keep_only(&mut self, orphans: &[Orphan]) {
+        let keys: HashSet<(String, String)> = orphans.iter().map(key).collect();
+        self.first_seen.retain(|seen, _| keys.contains(seen));
+        let bundles: HashSet<&String> = orphans.iter().map(|orphan| &orphan.bundle).collect();
+        self.expired.retain(|bundle| bundles.contains(bundle));
+    }
+}
+
+fn key(orphan: &Orphan) -> (String, String) {
+    (orphan.name.clone(), orphan.bundle.clone())
 }
 
 impl Agent {
-    /// What is on its way may be what a name was released for: a renamed bundle. It is waited for.
     pub(super) fn start_release(&mut self, orphans: Vec<Orphan>, now: Instant) {
-        if self.bundles.values().any(Tracked::is_on_its_way) {
-            return;
-        }
         let policies = self.policies();
-        let (due, next) = self.departures.due(orphans, &policies, now);
+        let bundles = &self.bundles;
+        let pending = |since| bundles.values().any(|b| b.is_pending_since(since));
+        let (due, next) = self.departures.due(orphans, &policies, pending, now);
         if let Some(next) = next {
             self.healing.at(next);
         }
@@ -71,13 +91,20 @@ impl Agent {
             return;
         }
         let store = self.context.store.clone();
+        self.healing.began();
         self.tasks
             .spawn(async move { Done::Released(release(store, due, &policies).await) });
     }
 
+    /// Of the sources that can be listed: what can't takes nothing away.
     fn policies(&self) -> BTreeMap<String, Policy> {
+        let is_listed = |directory: &Path| {
+            let state = self.sources.get(directory);
+            matches!(state, Some(SourceState::Watched { .. }))
+        };
         let sources = self.settings.sources.iter();
         sources
+            .filter(|source| is_listed(&source.directory))
             .map(|source| (source_id(&source.directory), source.policy))
             .collect()
     }
@@ -87,6 +114,7 @@ impl Agent {
         result: Result<Vec<(String, &'static str)>, StoreError>,
         now: Instant,
     ) {
+        self.healing.ended();
         match result {
             Ok(names) => {
                 for (name, policy) in names {

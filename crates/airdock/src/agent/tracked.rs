@@ -32,6 +32,8 @@ pub struct Tracked {
     pub state: State,
     /// How often, lately, it had to put right what somebody undid.
     pub restored: Option<Restored>,
+    /// When it was brought the last time, by this agent.
+    pub brought_at: Option<Instant>,
 }
 
 /// How often a bundle's images were put right lately.
@@ -85,9 +87,23 @@ pub enum State {
     },
     /// It is no longer there; its images are held for a while.
     Departed {
-        /// Until when.
+        /// Until when, at least.
         until: Instant,
+        /// When it is looked at again.
+        look: Instant,
     },
+}
+
+impl State {
+    fn gone(until: Instant) -> Self {
+        Self::Departed { until, look: until }
+    }
+}
+
+/// A grace goes on while no agent runs, but not backwards when a clock is set back.
+fn left_of(grace: Duration, gone: Timestamp) -> Duration {
+    let since = Timestamp::now().duration_since(gone);
+    grace.saturating_sub(Duration::try_from(since).unwrap_or_default())
 }
 
 impl Tracked {
@@ -103,18 +119,25 @@ impl Tracked {
                 tried: None,
             },
             restored: None,
+            brought_at: None,
         }
     }
 
-    /// A bundle that is remembered and looks as it did: it isn't read.
-    pub fn remembered(entry: Entry, candidate: Candidate, now: Instant) -> Self {
-        let retry = || Retry::after(None, now);
-        let state = match entry.verdict {
-            Verdict::Ok | Verdict::Partial => State::Imported,
-            Verdict::Incomplete => State::Judged {
-                again: Some(retry()),
+    /// A bundle that is remembered: one that looks as it did isn't read, one that was gone has
+    /// what is left of its grace.
+    pub fn remembered(entry: Entry, grace: Duration, now: Instant) -> Self {
+        let candidate = Candidate {
+            path: entry.path.clone(),
+            fingerprint: entry.fingerprint,
+            is_directory: false,
+        };
+        let state = match (entry.gone, entry.verdict) {
+            (Some(gone), _) => State::gone(now + left_of(grace, gone)),
+            (None, Verdict::Ok | Verdict::Partial) => State::Imported,
+            (None, Verdict::Incomplete) => State::Judged {
+                again: Some(Retry::after(None, now)),
             },
-            _ => State::Judged { again: None },
+            (None, _) => State::Judged { again: None },
         };
         Self {
             candidate,
@@ -122,7 +145,22 @@ impl Tracked {
             entry,
             state,
             restored: None,
+            brought_at: None,
         }
+    }
+
+    /// Whether it stood there then, and what it gives isn't known yet.
+    pub fn is_pending_since(&self, moment: Instant) -> bool {
+        let is_pending = matches!(
+            self.state,
+            State::Settling { .. } | State::Waiting { .. } | State::Importing { .. }
+        );
+        is_pending && self.stable_since <= moment
+    }
+
+    /// Whether the bytes on disk are those that its verdict is about.
+    pub fn is_as_judged(&self) -> bool {
+        self.candidate.fingerprint == self.entry.fingerprint
     }
 
     /// Whether what somebody undid may be put right now; otherwise when.
@@ -164,6 +202,7 @@ impl Tracked {
 
     /// Somebody writes it.
     pub fn written(&mut self, now: Instant, tried: Option<Retry>) {
+        self.stable_since = now;
         self.settle(now + WRITER_POLL, tried);
     }
 
@@ -173,18 +212,13 @@ impl Tracked {
         for held in &mut self.entry.held {
             held.live = false;
         }
-        self.state = State::Departed { until: now + grace };
+        self.state = State::gone(now + grace);
     }
 
     /// It was brought. Images of an earlier version that the new one meant to give, and whose
     /// new version was refused, stay held.
     pub fn brought(&mut self, brought: &Brought, seen: Fingerprint, reason: Option<String>) {
-        let same = self
-            .live_offer()
-            .is_some_and(|old| old.id == brought.offer.id);
-        if !same {
-            self.entry.arrived = seen.changed;
-        }
+        self.entry.arrived = brought.arrived;
         let mut held = vec![Held {
             offer: Arc::new(brought.offer.clone()),
             arrived: self.entry.arrived,
@@ -243,9 +277,9 @@ impl Tracked {
         Some(&held.offer)
     }
 
-    /// Whether it will be told soon what it gives.
-    pub fn is_on_its_way(&self) -> bool {
-        matches!(self.state, State::Waiting { .. } | State::Importing { .. })
+    /// Whether it is no longer there.
+    pub fn is_gone(&self) -> bool {
+        matches!(self.state, State::Departed { .. })
     }
 
     /// Whether what was found out about it is what counts until something changes.
@@ -276,7 +310,7 @@ impl Tracked {
             State::Settling { look, .. } => Some(*look),
             State::Judged { again } => again.map(|retry| retry.at),
             State::Failing { retry, .. } => Some(retry.at),
-            State::Departed { until } => Some(*until),
+            State::Departed { look, .. } => Some(*look),
             State::Waiting { .. } | State::Importing { .. } | State::Imported => None,
         }
     }

@@ -63,7 +63,8 @@ impl Agent {
             End::Stopped => {
                 running.signal(Signal::TERM)?;
                 let status = running.wait(DEADLINE)?;
-                if !status.success() {
+                // One that has just begun may not listen to signals yet.
+                if status.code().is_some_and(|code| code != 0) {
                     return Err(io::Error::other(format!("the agent ended with {status}")));
                 }
             }

@@ -1,6 +1,6 @@
 //! containerd, asked and disturbed through its own `ctr`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
@@ -24,6 +24,11 @@ fn record(line: &str) -> Option<(String, Record)> {
         .collect();
     let target = (*words.get(2)?).to_owned();
     Some(((*words.first()?).to_owned(), Record { target, labels }))
+}
+
+pub(crate) fn blobs(daemon: &Daemon) -> io::Result<BTreeSet<String>> {
+    let listed = daemon.ctr_text(&["content", "ls", "--quiet"])?;
+    Ok(listed.lines().map(str::to_owned).collect())
 }
 
 pub(crate) fn import(daemon: &Daemon, name: &'static str, seed: Seed, dir: &Path) -> Outcome {

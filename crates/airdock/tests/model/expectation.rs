@@ -157,12 +157,16 @@ fn wrong(
 
 /// Every name's blobs are there, and are what their digests say.
 pub(crate) fn every_name_is_whole(store: &Store<'_>, records: &Records) -> Result<(), String> {
+    let known = store.blobs().map_err(|e| format!("{e:?}"))?;
     let mut sound = BTreeSet::new();
     for (name, record) in records {
         let mut pending = vec![record.target.clone()];
         while let Some(digest) = pending.pop() {
             if !sound.insert(digest.clone()) {
                 continue;
+            }
+            if !known.contains(&digest) {
+                return Err(format!("{name}: {digest} isn't there"));
             }
             let blob = store
                 .blob(&digest)

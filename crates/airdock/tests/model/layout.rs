@@ -1,6 +1,6 @@
 //! The embedded store as a tool beside the agent reads and changes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -70,6 +70,13 @@ impl Layout {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
             _ => Ok(()),
         }
+    }
+
+    pub(crate) fn blobs(&self) -> io::Result<BTreeSet<String>> {
+        let entries = fs::read_dir(self.0.join("blobs/sha256"))?;
+        let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+        let names = entries.filter_map(io::Result::ok).map(name);
+        Ok(names.map(|hex| format!("sha256:{hex}")).collect())
     }
 
     pub(crate) fn label(&self, name: &str, key: &str, value: &str) -> Result<bool> {

@@ -1,6 +1,6 @@
 //! A store from outside: what it holds, and what others may do to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use airdock_testkit::{Daemon, Outcome};
@@ -125,6 +125,15 @@ impl Store<'_> {
             daemon.restart()?;
         }
         Ok(())
+    }
+
+    /// The digests of all blobs that the store knows: containerd's file of one that was removed
+    /// stays until garbage is collected.
+    pub(crate) fn blobs(&self) -> Result<BTreeSet<String>> {
+        match self {
+            Self::Containerd(daemon) => Ok(containerd::blobs(daemon)?),
+            Self::Layout(layout) => Ok(layout.blobs()?),
+        }
     }
 
     /// The bytes of a blob.
