@@ -148,3 +148,81 @@ async fn release(
     }
     Ok(released)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use airdock_bundle::digest::{Algorithm, Digest};
+    use std::time::Duration;
+
+    fn orphan(name: &str, bundle: &str) -> Orphan {
+        Orphan {
+            name: name.to_owned(),
+            target: Digest::of(Algorithm::Sha256, name.as_bytes()),
+            bundle: bundle.to_owned(),
+            source: "source".to_owned(),
+            created: true,
+            pinned: true,
+        }
+    }
+
+    fn policies() -> BTreeMap<String, Policy> {
+        let policy = Policy {
+            release_grace: Duration::from_secs(60),
+            ..Policy::default()
+        };
+        BTreeMap::from([("source".to_owned(), policy)])
+    }
+
+    fn due_at(departures: &mut Departures, orphans: &[Orphan], now: Instant) -> usize {
+        let none_pending = |_| false;
+        let orphans = orphans.to_vec();
+        departures
+            .due(orphans, &policies(), none_pending, now)
+            .0
+            .len()
+    }
+
+    #[test]
+    fn a_name_has_its_grace_unless_its_bundle_had_one() {
+        let (mut departures, now) = (Departures::default(), Instant::now());
+        let orphans = [orphan("x", "a"), orphan("y", "b")];
+        departures.expired("a");
+        assert_eq!(due_at(&mut departures, &orphans, now), 1);
+        let later = now + Duration::from_secs(60);
+        assert_eq!(due_at(&mut departures, &orphans, later), 2);
+    }
+
+    #[test]
+    fn a_grace_that_was_over_once_is_not_over_for_ever() {
+        let (mut departures, now) = (Departures::default(), Instant::now());
+        let orphans = [orphan("x", "a")];
+        departures.expired("a");
+        assert_eq!(due_at(&mut departures, &orphans, now), 1);
+        assert_eq!(due_at(&mut departures, &[], now), 0);
+        assert_eq!(due_at(&mut departures, &orphans, now), 0);
+    }
+
+    #[test]
+    fn a_name_that_another_bundle_wrote_since_starts_anew() {
+        let (mut departures, now) = (Departures::default(), Instant::now());
+        assert_eq!(due_at(&mut departures, &[orphan("x", "a")], now), 0);
+        let later = now + Duration::from_secs(60);
+        assert_eq!(due_at(&mut departures, &[orphan("x", "b")], later), 0);
+    }
+
+    #[test]
+    fn nothing_goes_while_a_bundle_that_was_there_before_is_not_known() {
+        let (mut departures, now) = (Departures::default(), Instant::now());
+        departures.expired("a");
+        let orphans = vec![orphan("x", "a")];
+        let found = now;
+        let pending = |since| found <= since;
+        let (due, next) = departures.due(orphans.clone(), &policies(), pending, now);
+        assert!(due.is_empty() && next.is_some());
+        let found = now + Duration::from_secs(1);
+        let pending = |since| found <= since;
+        let (due, _) = departures.due(orphans, &policies(), pending, now);
+        assert_eq!(due.len(), 1, "one that came later can't be what held it");
+    }
+}

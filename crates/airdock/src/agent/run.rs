@@ -30,7 +30,7 @@ use crate::store::Store;
 use crate::store::view::Record;
 
 /// Events come in bursts; they are waited for this long before a directory is listed.
-const SCAN_DELAY: Duration = Duration::from_millis(20);
+pub(super) const SCAN_DELAY: Duration = Duration::from_millis(20);
 
 /// What runs when the program is stopped may take this long; then it is dropped, which leaves
 /// nothing that a later start doesn't clean up.

@@ -315,3 +315,45 @@ impl Tracked {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remembered(change: impl FnOnce(&mut Entry)) -> Tracked {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let fingerprint = Fingerprint::of(&file.as_file().metadata().unwrap());
+        let mut entry = Entry::new("/bundles/a.tar".into(), "/bundles".into(), fingerprint);
+        entry.verdict = Verdict::Ok;
+        change(&mut entry);
+        Tracked::remembered(entry, Duration::from_secs(60), Instant::now())
+    }
+
+    #[test]
+    fn a_bundle_that_was_gone_has_what_is_left_of_its_grace() {
+        let ago = |seconds: i64| Some(Timestamp::now() - jiff::SignedDuration::from_secs(seconds));
+        for (gone, at_most) in [(ago(0), 60), (ago(50), 10), (ago(500), 0), (ago(-500), 60)] {
+            let bundle = remembered(|entry| entry.gone = gone);
+            let State::Departed { until, .. } = bundle.state else {
+                panic!("{:?}", bundle.state);
+            };
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(left <= Duration::from_secs(at_most), "{left:?}");
+            assert!(
+                left + Duration::from_secs(5) >= Duration::from_secs(at_most),
+                "{left:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_written_has_not_stood_there_yet() {
+        let mut bundle = remembered(|_| {});
+        let now = Instant::now();
+        assert!(!bundle.is_pending_since(now), "it is known");
+        bundle.settle(now, None);
+        assert!(bundle.is_pending_since(now));
+        bundle.written(now + Duration::from_secs(1), None);
+        assert!(!bundle.is_pending_since(now));
+    }
+}

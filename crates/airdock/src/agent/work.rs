@@ -241,7 +241,9 @@ impl Agent {
         let (Some(bundle), Some(verdict)) = (self.bundles.get_mut(path), failure.verdict()) else {
             return;
         };
-        let is_news = bundle.entry.verdict != verdict || bundle.entry.fingerprint != seen;
+        let is_known = bundle.entry.judged.is_some();
+        let is_same = bundle.entry.verdict == verdict && bundle.entry.fingerprint == seen;
+        let is_news = !(is_known && is_same);
         bundle.refused(verdict, failure.to_string(), seen);
         if verdict == Verdict::Incomplete {
             bundle.state = State::Judged { again: Some(retry) };

@@ -1,5 +1,7 @@
 //! The store behind containerd's socket.
 
+mod usage;
+
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -171,7 +173,7 @@ impl ContainerdStore {
         policy: OnRemove,
     ) -> Result<Vec<String>, StoreError> {
         let used = match policy {
-            OnRemove::Delete => self.targets_in_use().await?,
+            OnRemove::Delete => usage::used(&self.client, orphans).await?,
             OnRemove::Unpin | OnRemove::Keep => HashSet::new(),
         };
         let mut released = Vec::new();
@@ -182,15 +184,6 @@ impl ContainerdStore {
             }
         }
         Ok(released)
-    }
-
-    /// What the images that containers run from point to: all names of such an image stay.
-    async fn targets_in_use(&self) -> Result<HashSet<Digest>, StoreError> {
-        let names = self.client.containers_images().await?;
-        let none: [&str; 0] = [];
-        let records = self.client.images(&none).await?;
-        let used = records.into_iter().filter(|r| names.contains(&r.name));
-        Ok(used.filter_map(|r| r.target.digest.parse().ok()).collect())
     }
 
     async fn release_one(

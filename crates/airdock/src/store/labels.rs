@@ -22,6 +22,9 @@ pub const CRI_MANAGED_VALUE: &str = "managed";
 /// What all of containerd's labels that keep a child alive start with.
 pub const GC_REF_CONTENT: &str = "containerd.io/gc.ref.content";
 
+/// What containerd's labels start with that tie the snapshot of all its layers to a config.
+pub const GC_REF_SNAPSHOT: &str = "containerd.io/gc.ref.snapshot.";
+
 /// The value of [`SOURCE`] on what `airdock load` brought: no agent releases it.
 pub const BY_HAND: &str = "load";
 

@@ -10,6 +10,7 @@
 mod faults;
 mod killing;
 mod loading;
+mod owning;
 mod pods;
 mod support;
 mod watching;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     let suite = loading::tests(Suite::new());
     let suite = watching::tests(suite);
     let suite = killing::tests(suite);
+    let suite = owning::tests(suite);
     let suite = faults::tests(suite);
     pods::tests(suite).run()
 }

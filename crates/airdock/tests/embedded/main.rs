@@ -12,6 +12,7 @@ mod cli;
 mod config;
 mod contrib;
 mod layout;
+mod noticing;
 mod service;
 mod support;
 mod verify;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let suite = config::tests(suite);
     let suite = contrib::tests(suite);
     let suite = layout::tests(suite);
+    let suite = noticing::tests(suite);
     let suite = verify::tests(suite);
     let suite = service::tests(suite);
     watching::tests(suite).run()
