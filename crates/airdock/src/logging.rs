@@ -7,10 +7,14 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tracing::{Event, Subscriber, level_filters::LevelFilter};
 use tracing_logfmt::EventsFormatter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, format::Writer};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
+
+/// What our own events are told from.
+const OURS: [&str; 3] = ["airdock", "airdock_bundle", "airdock_containerd"];
 
 /// How log lines are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -51,13 +55,21 @@ impl From<LogLevel> for LevelFilter {
 
 /// Starts logging. A second call changes nothing.
 pub fn start(format: LogFormat, level: LogLevel) {
-    let registry = tracing_subscriber::registry().with(LevelFilter::from(level));
+    let registry = tracing_subscriber::registry().with(filter(level));
     let started = match format {
         LogFormat::Logfmt => registry.with(logfmt_layer()).try_init(),
         LogFormat::Json => registry.with(json_layer()).try_init(),
     };
     // A test that runs commands in one process has logging already.
     drop(started);
+}
+
+/// Ours as asked for; of the libraries below only what goes wrong, for they tell of every frame.
+fn filter(level: LogLevel) -> Targets {
+    let level = LevelFilter::from(level);
+    Targets::new()
+        .with_default(level.min(LevelFilter::WARN))
+        .with_targets(OURS.map(|target| (target, level)))
 }
 
 fn logfmt_layer<S>() -> impl tracing_subscriber::Layer<S>

@@ -23,6 +23,7 @@ pub mod snapshots;
 pub mod unpack;
 
 pub use client::Client;
+pub use containers::Container;
 pub use content::write::{Body, BodyError, Chunks, WriteRequest, Written};
 pub use content::{ContentInfo, Ingest};
 pub use cri::{CriImage, CriStatus, ImageFs};

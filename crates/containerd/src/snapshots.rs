@@ -32,6 +32,17 @@ impl Client {
 
     /// Whether a snapshot of this name (for a layer, its chain id) is there.
     pub async fn snapshot_exists(&self, snapshotter: &str, name: &str) -> Result<bool, Error> {
+        let parent = self.snapshot_parent(snapshotter, name).await?;
+        Ok(parent.is_some())
+    }
+
+    /// What a snapshot stands on: for a container's, the chain id of its image. Empty for a
+    /// lowest layer; `None` where there is no such snapshot.
+    pub async fn snapshot_parent(
+        &self,
+        snapshotter: &str,
+        name: &str,
+    ) -> Result<Option<String>, Error> {
         let call = Call::new("snapshots.Stat", name);
         let request = self.request(StatSnapshotRequest {
             snapshotter: snapshotter.to_owned(),
@@ -39,7 +50,8 @@ impl Client {
         });
         let mut service = service!(self, SnapshotsClient<_>);
         let answer = self.answer(&call, service.stat(request)).await;
-        optional(answer).map(|found| found.is_some())
+        let found = optional(answer)?;
+        Ok(found.map(|found| found.info.unwrap_or_default().parent))
     }
 
     /// Starts a snapshot under `key`, and how to mount it. With the label

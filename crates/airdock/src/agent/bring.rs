@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use airdock_bundle::Verdict;
+use airdock_bundle::digest::Digest;
 use airdock_bundle::name::Name;
 use jiff::Timestamp;
 
@@ -33,6 +34,8 @@ pub struct OwnedHolding {
     pub arrived: Timestamp,
     /// As in [`Holding`].
     pub live: bool,
+    /// What the file gave when it was read last, and not what an earlier version did.
+    pub is_latest: bool,
     /// As in [`Holding`].
     pub on_conflict: OnConflict,
     /// As in [`Holding`].
@@ -58,8 +61,11 @@ impl OwnedHolding {
 pub struct Standing {
     /// The bundle's source, as a label value.
     pub source: String,
-    /// When its content came.
+    /// When its file came.
     pub arrived: Timestamp,
+    /// When contents came that are held now, by bundle id: a copy, a renamed or a touched file is
+    /// as old as what it is the same as.
+    pub known: BTreeMap<Digest, Timestamp>,
     /// What its source says about names that aren't ours.
     pub on_conflict: OnConflict,
     /// Under which settings it is judged.
@@ -77,6 +83,8 @@ pub struct Brought {
     pub verdict: Verdict,
     /// What is in the store of it.
     pub offer: Offer,
+    /// When its content came.
+    pub arrived: Timestamp,
     /// Images that are not imported.
     pub refused: Vec<Refused>,
     /// Names that its source doesn't let it give.
@@ -91,6 +99,13 @@ pub struct Brought {
     pub records: BTreeMap<String, Record>,
 }
 
+impl Standing {
+    /// When the content of this id came.
+    fn arrival(&self, bundle: &Digest) -> Timestamp {
+        self.known.get(bundle).copied().unwrap_or(self.arrived)
+    }
+}
+
 /// Brings a bundle.
 pub async fn bring(
     settled: Settled,
@@ -101,9 +116,10 @@ pub async fn bring(
     let (name, names) = (standing.name.clone(), standing.terms.names.clone());
     let opened = open::open(settled, &context.platform, name, names).await?;
     announce_left_out(&opened, context);
+    let arrived = standing.arrival(&opened.offer.id);
     let view = context.store.view().await?;
     let Some(planned) = plan_for(&opened, &standing, &view, context) else {
-        return Ok(unchanged(&opened, view.records, context));
+        return Ok(unchanged(&opened, arrived, view.records, context));
     };
     announce_import(&planned, context);
     let complete = import::import(planned, context).await?;
@@ -113,6 +129,7 @@ pub async fn bring(
         verdict: published.verdict(),
         left_out: left_out(&published.opened),
         offer: published.offer,
+        arrived,
         refused: published.refused,
         bytes_sent: published.bytes_sent,
         bytes_skipped: published.bytes_skipped,
@@ -121,7 +138,12 @@ pub async fn bring(
     })
 }
 
-fn unchanged(opened: &Opened, records: BTreeMap<String, Record>, context: &Context) -> Brought {
+fn unchanged(
+    opened: &Opened,
+    arrived: Timestamp,
+    records: BTreeMap<String, Record>,
+    context: &Context,
+) -> Brought {
     let (offer, refused) = publish::judge(opened, &std::collections::HashSet::new());
     context.report(&Event::Unchanged {
         bundle: opened.path.clone(),
@@ -141,6 +163,7 @@ fn unchanged(opened: &Opened, records: BTreeMap<String, Record>, context: &Conte
         },
         bytes_skipped: offer.blobs().map(|blob| blob.size).sum(),
         offer,
+        arrived,
         refused,
         left_out: left_out(opened),
         bytes_sent: 0,
@@ -160,7 +183,7 @@ fn plan_for(
     let own = Holding {
         path: &opened.path,
         source: &standing.source,
-        arrived: standing.arrived,
+        arrived: standing.arrival(&offer.id),
         live: true,
         on_conflict: standing.on_conflict,
         offer: &offer,

@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::plan::{BundlePlan, Holding, plan};
 use super::retry::Retry;
 use super::run::{Agent, StoreState};
-use super::tracked::State;
+use super::tracked::{State, Tracked};
 use super::work::Done;
 use crate::store::view::View;
 use crate::store::{Session, Store, StoreError};
@@ -29,7 +29,8 @@ const PAUSE: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(super) struct Healing {
     due: Instant,
-    running: bool,
+    /// Looks, and what they led to, under way.
+    running: usize,
     last: Option<Instant>,
     retry: Option<Retry>,
     reason: Option<String>,
@@ -44,7 +45,7 @@ impl Healing {
     pub(super) fn now() -> Self {
         Self {
             due: Instant::now(),
-            running: false,
+            running: 0,
             last: None,
             retry: None,
             reason: None,
@@ -67,7 +68,16 @@ impl Healing {
     }
 
     pub(super) fn wake(&self) -> Option<Instant> {
-        (!self.running).then_some(self.due)
+        (self.running == 0).then_some(self.due)
+    }
+
+    /// Something more is under way, and no look is begun before it has ended.
+    pub(super) fn began(&mut self) {
+        self.running += 1;
+    }
+
+    pub(super) fn ended(&mut self) {
+        self.running = self.running.saturating_sub(1);
     }
 
     /// How often the store was looked at.
@@ -82,16 +92,16 @@ impl Healing {
 
     /// Whether nothing is going on, and nothing has happened that asks for a look.
     pub(super) fn is_quiet(&self) -> bool {
-        !self.running && !self.wanted
+        self.running == 0 && !self.wanted
     }
 }
 
 impl Agent {
     pub(super) fn start_healing(&mut self, now: Instant) {
-        if self.healing.running || now < self.healing.due {
+        if self.healing.running > 0 || now < self.healing.due {
             return;
         }
-        self.healing.running = true;
+        self.healing.running = 1;
         self.healing.looks += 1;
         self.healing.wanted = false;
         self.healing.last = Some(now);
@@ -104,7 +114,7 @@ impl Agent {
 
     /// Takes in what the store holds.
     pub(super) fn viewed(&mut self, looked: Result<Looked, StoreError>, now: Instant) {
-        self.healing.running = false;
+        self.healing.ended();
         match looked {
             Ok(Looked { view, sandbox }) => {
                 self.reachable(now);
@@ -136,11 +146,12 @@ impl Agent {
 
     /// The store doesn't answer: everything waits, and it is asked again ever more slowly.
     pub(super) fn unreachable(&mut self, error: &StoreError, now: Instant) {
-        if self.healing.retry.is_some_and(|retry| now < retry.at) {
+        if let Some(retry) = self.healing.retry.filter(|retry| now < retry.at) {
+            self.healing.at(retry.at);
             return;
         }
         self.store = StoreState::Unreachable;
-        let retry = Retry::after(self.healing.retry, now);
+        let retry = Retry::of_store(self.healing.retry, now);
         self.healing.retry = Some(retry);
         self.healing.reason = Some(error.to_string());
         self.healing.due = retry.at;
@@ -154,7 +165,10 @@ impl Agent {
     fn reconcile(&mut self, view: &View, now: Instant) {
         let owned = self.holdings();
         let holdings: Vec<Holding<'_>> = owned.iter().map(OwnedHolding::borrowed).collect();
-        let plan = plan(&holdings, view, self.context.store.rules());
+        let mut plan = plan(&holdings, view, self.context.store.rules());
+        if self.imported_since(self.healing.last) {
+            plan.spare_unknown(&holdings, view);
+        }
         let mut names_only = Vec::new();
         let mut by_path: BTreeMap<PathBuf, Vec<BundlePlan>> = BTreeMap::new();
         for bundle in plan.bundles {
@@ -168,6 +182,7 @@ impl Agent {
         }
         if !names_only.is_empty() {
             let context = self.context.clone();
+            self.healing.began();
             self.tasks
                 .spawn(async move { Done::Restored(restore_names(names_only, &context).await) });
         }
@@ -175,6 +190,12 @@ impl Agent {
             self.report_lost(&owned, lost.holding, lost.image);
         }
         self.start_release(plan.orphans, now);
+    }
+
+    /// Whether any bundle is being brought, or was since then.
+    fn imported_since(&self, then: Option<Instant>) -> bool {
+        let lately = |b: &Tracked| b.brought_at >= then && b.brought_at.is_some();
+        !self.at_work.is_empty() || self.bundles.values().any(lately)
     }
 
     /// What of a bundle can be put right without reading it; otherwise it goes its way again.
@@ -188,19 +209,28 @@ impl Agent {
         let Some(bundle) = self.bundles.get_mut(path) else {
             return Vec::new();
         };
-        if !bundle.is_at_rest() {
+        let must_read = plans.iter().any(|plan| !plan.write.is_empty());
+        let is_on_its_way = matches!(bundle.state, State::Importing { .. });
+        if is_on_its_way || (must_read && !bundle.is_at_rest()) {
             return Vec::new();
         }
-        if let Err(due) = bundle.restore(now) {
+        // What was looked at is older than what it has written since.
+        if bundle.brought_at > self.healing.last {
+            return Vec::new();
+        }
+        let is_takeover = plans.iter().all(BundlePlan::is_takeover);
+        if !is_takeover && let Err(due) = bundle.restore(now) {
             self.healing.at(due);
             return Vec::new();
         }
-        self.context.report(&Event::Restoring {
-            bundle: path.clone(),
-            names: plans.iter().map(|plan| plan.steps.len()).sum(),
-            blobs: plans.iter().map(|plan| plan.write.len()).sum(),
-        });
-        if plans.iter().any(|plan| !plan.write.is_empty()) {
+        if !is_takeover {
+            self.context.report(&Event::Restoring {
+                bundle: path.clone(),
+                names: plans.iter().map(|plan| plan.steps.len()).sum(),
+                blobs: plans.iter().map(|plan| plan.write.len()).sum(),
+            });
+        }
+        if must_read {
             bundle.settle(now, None);
             return Vec::new();
         }
@@ -240,7 +270,13 @@ impl Agent {
         let Some(holding) = owned.get(holding) else {
             return;
         };
-        if let Some(image) = holding.offer.images.get(image) {
+        let is_judged = self
+            .bundles
+            .get(&holding.path)
+            .is_some_and(Tracked::is_at_rest);
+        if let Some(image) = holding.offer.images.get(image)
+            && is_judged
+        {
             self.context.report(&Event::Lost {
                 bundle: holding.path.clone(),
                 image: super::publish::names_of(image),
@@ -249,6 +285,7 @@ impl Agent {
     }
 
     pub(super) fn restored(&mut self, result: Result<(), Failure>, now: Instant) {
+        self.healing.ended();
         match result {
             Ok(()) => {}
             Err(Failure::Store(error)) => self.unreachable(&error, now),

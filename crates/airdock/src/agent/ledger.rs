@@ -21,6 +21,9 @@ use super::terms::Terms;
 /// The format of the files. A file of another version is left alone and counts as absent.
 const VERSION: u32 = 1;
 
+/// What the names of files start with that are being written.
+const UNFINISHED: &str = ".unfinished-";
+
 /// A bundle as it was left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
@@ -131,10 +134,12 @@ impl Ledger {
     pub fn open(state: &Path) -> Result<Self, LedgerError> {
         let directory = state.join("ledger");
         fs::create_dir_all(&directory).map_err(|e| failed("create", &directory, e))?;
+        let lock = lock(state)?;
+        remove_unfinished(&directory);
         Ok(Self {
             unwritten: BTreeMap::new(),
-            _lock: lock(state)?,
             directory,
+            _lock: lock,
         })
     }
 
@@ -194,6 +199,18 @@ impl Ledger {
     }
 }
 
+/// What an agent that was killed was about to write; failing to remove it is no reason to stop.
+fn remove_unfinished(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
+    for entry in entries.filter_map(Result::ok) {
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            drop(fs::remove_file(entry.path()));
+        }
+    }
+}
+
 fn failed(action: &'static str, path: &Path, source: io::Error) -> LedgerError {
     let path = path.to_owned();
     LedgerError::Io {
@@ -233,7 +250,9 @@ fn read(path: &Path) -> Option<Entry> {
 
 /// Temp file, fsync, rename, fsync of the directory: after a power cut the old file or the new.
 fn write_atomically(directory: &Path, path: &Path, entry: &Entry) -> io::Result<()> {
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(UNFINISHED)
+        .tempfile_in(directory)?;
     file.write_all(&serde_json::to_vec(entry)?)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
@@ -259,6 +278,16 @@ mod tests {
         ledger.forget(Path::new("/bundles/b.tar")).unwrap();
         let paths: Vec<_> = ledger.load().unwrap().into_iter().map(|e| e.path).collect();
         assert_eq!(paths, [Path::new("/bundles/a.tar")]);
+    }
+
+    #[test]
+    fn what_a_killed_agent_was_writing_is_removed() {
+        let state = tempfile::tempdir().unwrap();
+        drop(Ledger::open(state.path()).unwrap());
+        let unfinished = state.path().join("ledger").join(".unfinished-a1b2");
+        fs::write(&unfinished, b"{").unwrap();
+        drop(Ledger::open(state.path()).unwrap());
+        assert!(!unfinished.exists());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -18,6 +19,9 @@ use super::terms::Terms;
 use super::tracked::{State, Tracked};
 use super::watch::POLL;
 
+/// How soon what may be released is looked at again while some bundles aren't known yet.
+pub(super) const PENDING_POLL: Duration = Duration::from_millis(250);
+
 impl Agent {
     /// Takes up what the ledger knows of bundles of some sources: those that still look as they did; those that don't,
     /// or are gone, are kept as what they held.
@@ -28,13 +32,9 @@ impl Agent {
                 continue;
             };
             let same_terms = entry.terms == source.terms(&self.context.platform);
-            let candidate = Candidate {
-                path: entry.path.clone(),
-                fingerprint: entry.fingerprint,
-                is_directory: false,
-            };
-            let mut bundle = Tracked::remembered(entry, candidate, now);
-            if !same_terms {
+            let grace = self.grace(&entry.source);
+            let mut bundle = Tracked::remembered(entry, grace, now);
+            if !same_terms && !bundle.is_gone() {
                 bundle.settle(now, None);
             }
             self.bundles.insert(bundle.path().clone(), bundle);
@@ -123,7 +123,10 @@ impl Agent {
                     bundle.settle(now, Some(retry));
                 }
             }
-            State::Departed { .. } => self.forget(path),
+            State::Departed { until, .. } => {
+                let until = *until;
+                self.forget_if_over(path, until, now);
+            }
             State::Waiting { .. } | State::Importing { .. } | State::Imported => {}
         }
     }
@@ -153,6 +156,19 @@ impl Agent {
                 self.failed(path, &failure, tried, now);
             }
         }
+    }
+
+    /// What was there before the grace was over may be the same bundle, renamed or copied: first
+    /// it is looked at.
+    fn forget_if_over(&mut self, path: &Path, until: Instant, now: Instant) {
+        if self.bundles.values().any(|b| b.is_pending_since(until)) {
+            if let Some(bundle) = self.bundles.get_mut(path) {
+                let look = now + PENDING_POLL;
+                bundle.state = State::Departed { until, look };
+            }
+            return;
+        }
+        self.forget(path);
     }
 
     /// The grace is over: the bundle's images are no longer held.

@@ -45,6 +45,25 @@ pub struct Plan {
     pub lost: Vec<Lost>,
 }
 
+impl Plan {
+    /// Changes none of the names that were last written for a bundle of which nothing is known: while
+    /// one is being imported, these may be its first.
+    pub fn spare_unknown(&mut self, holdings: &[Holding<'_>], view: &View) {
+        let known: HashSet<&str> = holdings.iter().map(|h| h.offer.short_id()).collect();
+        let is_known = |name: &str| {
+            let written_for = view
+                .records
+                .get(name)
+                .and_then(|r| r.labels.get(labels::BUNDLE));
+            written_for.is_none_or(|bundle| known.contains(bundle.as_str()))
+        };
+        for bundle in &mut self.bundles {
+            bundle.steps.retain(|step| is_known(&step.name));
+        }
+        self.bundles.retain(|bundle| !bundle.is_empty());
+    }
+}
+
 /// What one bundle has to bring.
 #[derive(Clone, Debug)]
 pub struct BundlePlan {
@@ -63,6 +82,20 @@ pub struct BundlePlan {
 }
 
 impl BundlePlan {
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.write.is_empty() && self.relabel.is_empty() && self.steps.is_empty()
+    }
+
+    /// Whether all that changes is which bundle names are known to be held by: another bundle held
+    /// them before, and nobody has changed anything.
+    pub fn is_takeover(&self) -> bool {
+        let only_labels = |step: &Step| {
+            step.action == Action::Hold && !step.labels.contains_key(labels::CRI_PINNED)
+        };
+        self.write.is_empty() && self.relabel.is_empty() && self.steps.iter().all(only_labels)
+    }
+
     /// Bytes that have to be sent.
     pub fn missing(&self) -> u64 {
         self.write.iter().map(|blob| blob.size).sum()
@@ -103,6 +136,8 @@ pub struct Step {
     pub action: Action,
     /// Labels that are set; others stay.
     pub labels: BTreeMap<String, String>,
+    /// Labels of the record in case that it has gone meanwhile, and is made anew.
+    pub fresh: BTreeMap<String, String>,
 }
 
 /// What is done to a name.
@@ -285,9 +320,9 @@ impl<'a> Planner<'a> {
         };
         let before = self.view.records.get(name);
         let (action, labels) = match before {
-            None => (Action::Create, self.rules.labels(&owner, None)),
+            None => (Action::Create, self.rules.labels(name, &owner, None)),
             Some(record) if record.target == target.digest => {
-                let labels = self.missing_labels(&owner, record, target, claims);
+                let labels = self.missing_labels(name, &owner, record, claims);
                 if labels.is_empty() {
                     return Some(None);
                 }
@@ -298,7 +333,7 @@ impl<'a> Planner<'a> {
                     return None;
                 }
                 let from = record.target.clone();
-                let labels = self.rules.labels(&owner, before);
+                let labels = self.rules.labels(name, &owner, before);
                 (Action::Move { from }, labels)
             }
         };
@@ -308,22 +343,23 @@ impl<'a> Planner<'a> {
             target: target.clone(),
             action,
             labels,
+            fresh: self.rules.labels(name, &owner, None),
         }))
     }
 
     /// What a record with the right target lacks to be pinned and known as held.
     fn missing_labels(
         &self,
+        name: &str,
         owner: &Owner<'_>,
         record: &Record,
-        target: &Target,
         claims: &[Claim],
     ) -> BTreeMap<String, String> {
-        let mut missing = self.rules.pin(Some(record));
+        let mut missing = self.rules.pin(name, Some(record));
         let holds_it = |claim: &&Claim| {
             let same = self
                 .image(**claim)
-                .is_some_and(|i| i.target.digest == target.digest);
+                .is_some_and(|i| i.target.digest == record.target);
             let holding = self.holdings.get(claim.holding);
             let label = record.labels.get(labels::BUNDLE);
             same && holding.is_some_and(|h| label.is_some_and(|l| l == h.offer.short_id()))
@@ -375,8 +411,8 @@ impl<'a> Planner<'a> {
                 target: record.target.clone(),
                 bundle: bundle.clone(),
                 source: source.clone(),
-                created: record.has(labels::CREATED),
-                pinned: record.has(labels::PINNED),
+                created: record.is_marked(labels::CREATED, name),
+                pinned: record.is_marked(labels::PINNED, name),
             });
         }
     }
@@ -406,7 +442,7 @@ impl<'a> Planner<'a> {
             self.blobs(image, &mut seen, &mut bundle);
             bundle.steps.extend(in_order(steps, self.rules, image));
         }
-        if bundle.write.is_empty() && bundle.relabel.is_empty() && bundle.steps.is_empty() {
+        if bundle.is_empty() {
             return;
         }
         bundle.roots = self.roots(&h.offer.images, &needed);

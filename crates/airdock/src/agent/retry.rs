@@ -8,6 +8,9 @@ use tokio::time::Instant;
 const FIRST: Duration = Duration::from_secs(1);
 /// The longest wait: an operator who mended the cause sees it taken up within this.
 const LONGEST: Duration = Duration::from_secs(300);
+/// The same for a store that doesn't answer: asking costs a connection, and a node that waits for
+/// its images waits for this.
+const LONGEST_FOR_STORE: Duration = Duration::from_secs(15);
 
 /// A failure that will be tried again.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +24,17 @@ pub struct Retry {
 impl Retry {
     /// After one more failure.
     pub fn after(previous: Option<Self>, now: Instant) -> Self {
+        Self::within(LONGEST, previous, now)
+    }
+
+    /// After the store has once more not answered.
+    pub fn of_store(previous: Option<Self>, now: Instant) -> Self {
+        Self::within(LONGEST_FOR_STORE, previous, now)
+    }
+
+    fn within(longest: Duration, previous: Option<Self>, now: Instant) -> Self {
         let attempts = previous.map_or(0, |retry| retry.attempts).saturating_add(1);
-        let at = now + jittered(backoff(attempts));
+        let at = now + jittered(backoff(attempts).min(longest));
         Self { attempts, at }
     }
 
@@ -54,6 +66,17 @@ mod tests {
     fn waits_double_and_are_bounded() {
         let waits: Vec<u64> = [1, 2, 3, 9, 40].map(|n| backoff(n).as_secs()).to_vec();
         assert_eq!(waits, [1, 2, 4, 256, 300]);
+    }
+
+    #[test]
+    fn a_store_is_never_left_unasked_for_long() {
+        let now = Instant::now();
+        let many = Retry {
+            attempts: 30,
+            at: now,
+        };
+        assert!(Retry::of_store(Some(many), now).wait(now) <= LONGEST_FOR_STORE);
+        assert!(Retry::after(Some(many), now).wait(now) > LONGEST_FOR_STORE);
     }
 
     #[test]

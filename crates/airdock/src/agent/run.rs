@@ -30,7 +30,7 @@ use crate::store::Store;
 use crate::store::view::Record;
 
 /// Events come in bursts; they are waited for this long before a directory is listed.
-const SCAN_DELAY: Duration = Duration::from_millis(20);
+pub(super) const SCAN_DELAY: Duration = Duration::from_millis(20);
 
 /// What runs when the program is stopped may take this long; then it is dropped, which leaves
 /// nothing that a later start doesn't clean up.
@@ -64,6 +64,9 @@ pub struct Agent {
     pub(super) ledger: Ledger,
     pub(super) watcher: Watcher,
     pub(super) bundles: BTreeMap<PathBuf, Tracked>,
+    /// Bundles that are being brought: one that is taken away and put back waits for the end of
+    /// what was begun.
+    pub(super) at_work: BTreeSet<PathBuf>,
     pub(super) tasks: JoinSet<Done>,
     pub(super) store: StoreState,
     pub(super) healing: Healing,
@@ -113,6 +116,7 @@ impl Agent {
             sandbox: Sandbox::default(),
             watcher: Watcher::start(&directories),
             bundles: BTreeMap::new(),
+            at_work: BTreeSet::new(),
             tasks: JoinSet::new(),
             store: StoreState::Unknown,
             healing: Healing::now(),
@@ -245,7 +249,7 @@ async fn follow(client: airdock_containerd::Client, sender: mpsc::Sender<()>) {
             failures = None;
             let _ = sender.try_send(());
         }
-        let retry = super::retry::Retry::after(failures, Instant::now());
+        let retry = super::retry::Retry::of_store(failures, Instant::now());
         failures = Some(retry);
         sleep_until(retry.at).await;
         let _ = sender.try_send(());

@@ -116,7 +116,8 @@ fn timestamp(seconds: i64, nanoseconds: i64) -> Timestamp {
 pub struct Listing {
     /// What may be bundles, sorted by path.
     pub candidates: Vec<Candidate>,
-    /// The directories below the source that were looked into.
+    /// The directories below the source whose changes say something: those that were looked into,
+    /// layouts, and what may become one while it is being copied.
     pub directories: Vec<PathBuf>,
     /// Those that can't be listed, and why: what stands in them is unknown.
     pub unlisted: Vec<(PathBuf, io::Error)>,
@@ -136,10 +137,13 @@ impl Listing {
     fn add(&mut self, directory: &Path, depth: usize) -> io::Result<()> {
         for entry in fs::read_dir(directory)? {
             let entry = entry?;
-            if let Some(candidate) = candidate(&entry) {
-                self.candidates.push(candidate);
-            } else if depth > 0 && may_hold_bundles(&entry) {
-                self.add_below(entry.path(), depth - 1);
+            let below = may_hold_bundles(&entry).then(|| entry.path());
+            match (candidate(&entry), below) {
+                (None, Some(directory)) if depth > 0 => self.add_below(directory, depth - 1),
+                (candidate, directory) => {
+                    self.candidates.extend(candidate);
+                    self.directories.extend(directory);
+                }
             }
         }
         Ok(())
@@ -244,6 +248,11 @@ mod tests {
         std::os::unix::fs::symlink("b.tar", at("link.tar")).unwrap();
 
         let found = scan(directory.path(), false).unwrap();
+        assert_eq!(
+            found.directories.len(),
+            2,
+            "what is copied into them is told"
+        );
         let names: Vec<_> = found
             .candidates
             .iter()

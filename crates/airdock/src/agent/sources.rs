@@ -94,7 +94,9 @@ impl Agent {
         let told = self.watcher.renew(&source.directory);
         match list(source) {
             Ok(listing) => {
-                let below = self.watcher.renew_below(&listing.directories);
+                let below = self
+                    .watcher
+                    .renew_below(&source.directory, &listing.directories);
                 if below.is_new {
                     self.scan_at = now;
                 }

@@ -33,6 +33,8 @@ pub struct Tracked {
     pub state: State,
     /// How often, lately, it had to put right what somebody undid.
     pub restored: Option<Restored>,
+    /// When it was brought the last time, by this agent.
+    pub brought_at: Option<Instant>,
 }
 
 /// How often a bundle's images were put right lately.
@@ -88,9 +90,23 @@ pub enum State {
     },
     /// It is no longer there; its images are held for a while.
     Departed {
-        /// Until when.
+        /// Until when, at least.
         until: Instant,
+        /// When it is looked at again.
+        look: Instant,
     },
+}
+
+impl State {
+    fn gone(until: Instant) -> Self {
+        Self::Departed { until, look: until }
+    }
+}
+
+/// A grace goes on while no agent runs, but not backwards when a clock is set back.
+fn left_of(grace: Duration, gone: Timestamp) -> Duration {
+    let since = Timestamp::now().duration_since(gone);
+    grace.saturating_sub(Duration::try_from(since).unwrap_or_default())
 }
 
 impl Tracked {
@@ -106,18 +122,25 @@ impl Tracked {
                 tried: None,
             },
             restored: None,
+            brought_at: None,
         }
     }
 
-    /// A bundle that is remembered and looks as it did: it isn't read.
-    pub fn remembered(entry: Entry, candidate: Candidate, now: Instant) -> Self {
-        let retry = || Retry::after(None, now);
-        let state = match entry.verdict {
-            Verdict::Ok | Verdict::Partial => State::Imported,
-            Verdict::Incomplete => State::Judged {
-                again: Some(retry()),
+    /// A bundle that is remembered: one that looks as it did isn't read, one that was gone has
+    /// what is left of its grace.
+    pub fn remembered(entry: Entry, grace: Duration, now: Instant) -> Self {
+        let candidate = Candidate {
+            path: entry.path.clone(),
+            fingerprint: entry.fingerprint,
+            is_directory: false,
+        };
+        let state = match (entry.gone, entry.verdict) {
+            (Some(gone), _) => State::gone(now + left_of(grace, gone)),
+            (None, Verdict::Ok | Verdict::Partial) => State::Imported,
+            (None, Verdict::Incomplete) => State::Judged {
+                again: Some(Retry::after(None, now)),
             },
-            _ => State::Judged { again: None },
+            (None, _) => State::Judged { again: None },
         };
         Self {
             candidate,
@@ -125,7 +148,22 @@ impl Tracked {
             entry,
             state,
             restored: None,
+            brought_at: None,
         }
+    }
+
+    /// Whether it stood there then, and what it gives isn't known yet.
+    pub fn is_pending_since(&self, moment: Instant) -> bool {
+        let is_pending = matches!(
+            self.state,
+            State::Settling { .. } | State::Waiting { .. } | State::Importing { .. }
+        );
+        is_pending && self.stable_since <= moment
+    }
+
+    /// Whether the bytes on disk are those that its verdict is about.
+    pub fn is_as_judged(&self) -> bool {
+        self.candidate.fingerprint == self.entry.fingerprint
     }
 
     /// Whether what somebody undid may be put right now; otherwise when.
@@ -167,6 +205,7 @@ impl Tracked {
 
     /// Somebody writes it.
     pub fn written(&mut self, now: Instant, tried: Option<Retry>) {
+        self.stable_since = now;
         self.settle(now + WRITER_POLL, tried);
     }
 
@@ -176,18 +215,13 @@ impl Tracked {
         for held in &mut self.entry.held {
             held.live = false;
         }
-        self.state = State::Departed { until: now + grace };
+        self.state = State::gone(now + grace);
     }
 
     /// It was brought. Images of an earlier version that the new one meant to give, and whose
     /// new version was refused, stay held.
     pub fn brought(&mut self, brought: &Brought, seen: Fingerprint, reason: Option<String>) {
-        let same = self
-            .live_offer()
-            .is_some_and(|old| old.id == brought.offer.id);
-        if !same {
-            self.entry.arrived = seen.changed;
-        }
+        self.entry.arrived = brought.arrived;
         let mut held = vec![Held {
             offer: Arc::new(brought.offer.clone()),
             arrived: self.entry.arrived,
@@ -246,9 +280,9 @@ impl Tracked {
         Some(&held.offer)
     }
 
-    /// Whether it will be told soon what it gives.
-    pub fn is_on_its_way(&self) -> bool {
-        matches!(self.state, State::Waiting { .. } | State::Importing { .. })
+    /// Whether it is no longer there.
+    pub fn is_gone(&self) -> bool {
+        matches!(self.state, State::Departed { .. })
     }
 
     /// Whether what was found out about it is what counts until something changes.
@@ -282,8 +316,50 @@ impl Tracked {
                 let look = room.as_ref().map(|room| room.look);
                 Some(look.map_or(retry.at, |look| look.min(retry.at)))
             }
-            State::Departed { until } => Some(*until),
+            State::Departed { look, .. } => Some(*look),
             State::Waiting { .. } | State::Importing { .. } | State::Imported => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remembered(change: impl FnOnce(&mut Entry)) -> Tracked {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let fingerprint = Fingerprint::of(&file.as_file().metadata().unwrap());
+        let mut entry = Entry::new("/bundles/a.tar".into(), "/bundles".into(), fingerprint);
+        entry.verdict = Verdict::Ok;
+        change(&mut entry);
+        Tracked::remembered(entry, Duration::from_secs(60), Instant::now())
+    }
+
+    #[test]
+    fn a_bundle_that_was_gone_has_what_is_left_of_its_grace() {
+        let ago = |seconds: i64| Some(Timestamp::now() - jiff::SignedDuration::from_secs(seconds));
+        for (gone, at_most) in [(ago(0), 60), (ago(50), 10), (ago(500), 0), (ago(-500), 60)] {
+            let bundle = remembered(|entry| entry.gone = gone);
+            let State::Departed { until, .. } = bundle.state else {
+                panic!("{:?}", bundle.state);
+            };
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(left <= Duration::from_secs(at_most), "{left:?}");
+            assert!(
+                left + Duration::from_secs(5) >= Duration::from_secs(at_most),
+                "{left:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_written_has_not_stood_there_yet() {
+        let mut bundle = remembered(|_| {});
+        let now = Instant::now();
+        assert!(!bundle.is_pending_since(now), "it is known");
+        bundle.settle(now, None);
+        assert!(bundle.is_pending_since(now));
+        bundle.written(now + Duration::from_secs(1), None);
+        assert!(!bundle.is_pending_since(now));
     }
 }

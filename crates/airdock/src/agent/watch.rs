@@ -4,8 +4,8 @@
 //! replaced by another or mounted over. Where the kernel can't tell (no watch left, a file
 //! system that others change), the directory is looked at from time to time.
 
-use std::collections::HashSet;
-use std::ffi::OsString;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -67,10 +67,12 @@ pub struct Below {
 #[derive(Debug)]
 pub struct Watcher {
     hints: mpsc::Receiver<Hint>,
+    /// Apart, so that a hint that waits already doesn't hide that others were lost.
+    overflows: mpsc::Receiver<Hint>,
     watches: Option<Watches>,
-    parents: Parents,
-    /// Directories below sources, ever: a kernel never gives a number twice.
-    below: HashSet<WatchDescriptor>,
+    watched: Watched,
+    /// What each path that is watched was when it was looked at last.
+    paths: HashMap<PathBuf, WatchDescriptor>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -78,72 +80,107 @@ impl Watcher {
     /// Starts to watch. Never fails: what can't be watched is polled.
     pub fn start(sources: &[PathBuf]) -> Self {
         let (sender, hints) = mpsc::channel(1);
+        let (overflow, overflows) = mpsc::channel(1);
         let inotify = Inotify::init().ok();
         let watches = inotify.as_ref().map(Inotify::watches);
-        let parents = Parents::default();
+        let watched = Watched::default();
+        let names = sources.iter().filter_map(|s| s.file_name());
         let sieve = Sieve {
-            names: sources
-                .iter()
-                .filter_map(|s| s.file_name())
-                .map(OsString::from)
-                .collect(),
-            parents: parents.clone(),
+            names: names.map(OsString::from).collect(),
+            watched: watched.clone(),
         };
-        let task = tokio::spawn(run(inotify, sieve, sender));
+        let task = tokio::spawn(run(inotify, sieve, [sender, overflow]));
         Self {
             hints,
+            overflows,
             watches,
-            parents,
-            below: HashSet::new(),
+            watched,
+            paths: HashMap::new(),
             task,
         }
     }
 
     /// The next hint. Cancel safe.
     pub async fn hint(&mut self) -> Hint {
-        match self.hints.recv().await {
-            Some(hint) => hint,
-            None => std::future::pending().await,
+        tokio::select! {
+            Some(hint) = self.hints.recv() => hint,
+            Some(hint) = self.overflows.recv() => hint,
+            else => std::future::pending().await,
         }
     }
 
     /// Makes sure that what stands at a source's path now is what is watched; cheap where it is.
     /// Returns whether the kernel tells of its changes.
     pub fn renew(&mut self, source: &Path) -> bool {
-        self.watch(source).is_ok() && !is_remote(source)
+        if let Some(parent) = source.parent() {
+            // Without it a directory that is made anew is found by the next listing.
+            drop(self.watch(parent, Kind::Parent));
+        }
+        self.watch(source, Kind::Source).is_ok() && !is_remote(source)
     }
 
-    /// The same for directories below a source.
-    pub fn renew_below(&mut self, directories: &[PathBuf]) -> Below {
+    /// The same for directories below a source: one that is copied into it is told of when it is
+    /// made, and is whole much later.
+    pub fn renew_below(&mut self, source: &Path, directories: &[PathBuf]) -> Below {
+        self.forget_below(source, directories);
         let mut below = Below {
             told: true,
             is_new: false,
         };
         for directory in directories {
-            let mut watches = self.watches.clone();
-            let watch = watches.as_mut().map(|w| w.add(directory, source_mask()));
-            match watch {
-                Some(Ok(watch)) => {
+            match self.watch(directory, Kind::Below) {
+                Ok(is_new) => {
                     below.told &= !is_remote(directory);
-                    below.is_new |= self.below.insert(watch);
+                    below.is_new |= is_new;
                 }
-                _ => below.told = false,
+                Err(_) => below.told = false,
             }
         }
         below
     }
 
-    /// Watching an inode twice is watching it once; a new directory at the path gets a new watch.
-    fn watch(&self, source: &Path) -> io::Result<()> {
-        let mut watches = self.watches.clone().ok_or(io::ErrorKind::Unsupported)?;
-        if let Some(parent) = source.parent()
-            && let Ok(watch) = watches.add(parent, parent_mask())
-        {
-            self.parents.insert(watch);
+    /// Stops watching what no longer stands below a source.
+    fn forget_below(&mut self, source: &Path, directories: &[PathBuf]) {
+        let is_gone = |path: &PathBuf, watch: &WatchDescriptor| {
+            path.starts_with(source)
+                && self.watched.kind(watch) == Kind::Below
+                && !directories.contains(path)
+        };
+        let paths = self.paths.iter();
+        let gone: Vec<PathBuf> = paths
+            .filter(|(path, watch)| is_gone(path, watch))
+            .map(|(path, _)| path.clone())
+            .collect();
+        for path in gone {
+            if let Some(old) = self.paths.remove(&path) {
+                self.unwatch(old);
+            }
         }
-        let watch = watches.add(source, source_mask())?;
-        self.parents.remove(&watch);
-        Ok(())
+    }
+
+    /// Watching an inode twice is watching it once; a new directory at the path gets a new watch,
+    /// and the old one goes. Returns whether it is new.
+    fn watch(&mut self, path: &Path, kind: Kind) -> io::Result<bool> {
+        let mut watches = self.watches.clone().ok_or(io::ErrorKind::Unsupported)?;
+        let watch = watches.add(path, kind.mask())?;
+        self.watched.insert(watch.clone(), kind);
+        let before = self.paths.insert(path.to_owned(), watch.clone());
+        let is_new = before.as_ref() != Some(&watch);
+        if let Some(before) = before.filter(|_| is_new) {
+            self.unwatch(before);
+        }
+        Ok(is_new)
+    }
+
+    /// Another path may lead to the same directory. One that was deleted took its watch with it.
+    fn unwatch(&mut self, watch: WatchDescriptor) {
+        if self.paths.values().any(|other| *other == watch) {
+            return;
+        }
+        self.watched.remove(&watch);
+        if let Some(mut watches) = self.watches.clone() {
+            drop(watches.remove(watch));
+        }
     }
 }
 
@@ -153,24 +190,58 @@ impl Drop for Watcher {
     }
 }
 
-/// The watches that are on parents only: most of what happens there is no business of ours.
-#[derive(Clone, Debug, Default)]
-struct Parents(Arc<Mutex<HashSet<WatchDescriptor>>>);
+/// What a directory is watched as: the first of these that it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// A source.
+    Source,
+    /// A directory below a source.
+    Below,
+    /// The parent of a source: most of what happens there is no business of ours.
+    Parent,
+}
 
-impl Parents {
-    fn insert(&self, watch: WatchDescriptor) {
-        self.lock().insert(watch);
+impl Kind {
+    /// Not `MODIFY`: a long copy would wake us at each write, and `CLOSE_WRITE` tells of its end.
+    fn mask(self) -> WatchMask {
+        let entries = WatchMask::CREATE
+            | WatchMask::MOVED_TO
+            | WatchMask::MOVED_FROM
+            | WatchMask::DELETE
+            | WatchMask::ONLYDIR
+            | WatchMask::MASK_ADD;
+        match self {
+            Self::Parent => entries,
+            Self::Below => entries | WatchMask::CLOSE_WRITE | WatchMask::ATTRIB,
+            Self::Source => {
+                let itself = WatchMask::DELETE_SELF | WatchMask::MOVE_SELF;
+                entries | WatchMask::CLOSE_WRITE | WatchMask::ATTRIB | itself
+            }
+        }
+    }
+}
+
+/// What each watch is on.
+#[derive(Clone, Debug, Default)]
+struct Watched(Arc<Mutex<HashMap<WatchDescriptor, Kind>>>);
+
+impl Watched {
+    fn insert(&self, watch: WatchDescriptor, kind: Kind) {
+        let mut watched = self.lock();
+        let known = watched.entry(watch).or_insert(kind);
+        *known = kind.min(*known);
     }
 
     fn remove(&self, watch: &WatchDescriptor) {
         self.lock().remove(watch);
     }
 
-    fn contains(&self, watch: &WatchDescriptor) -> bool {
-        self.lock().contains(watch)
+    /// An event may come before its watch is known: then it is taken to say something.
+    fn kind(&self, watch: &WatchDescriptor) -> Kind {
+        self.lock().get(watch).copied().unwrap_or(Kind::Below)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashSet<WatchDescriptor>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<WatchDescriptor, Kind>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -180,7 +251,7 @@ impl Parents {
 struct Sieve {
     /// The last components of the sources.
     names: Vec<OsString>,
-    parents: Parents,
+    watched: Watched,
 }
 
 impl Sieve {
@@ -188,39 +259,22 @@ impl Sieve {
         if event.mask.contains(EventMask::Q_OVERFLOW) {
             return Some(Hint::Overflow);
         }
-        let says_something = match &event.name {
-            None => true,
-            Some(name) if self.parents.contains(&event.wd) => self.names.contains(name),
-            Some(name) => !is_ignored(name),
+        let says_something = match (&event.name, self.watched.kind(&event.wd)) {
+            (None, _) | (Some(_), Kind::Below) => true,
+            (Some(name), Kind::Parent) => self.names.contains(name),
+            (Some(name), Kind::Source) => !is_ignored(name) || is_switch(name),
         };
         says_something.then_some(Hint::Changed)
     }
 }
 
-/// Not `MODIFY`: a long copy would wake us at each write, and its end is told by `CLOSE_WRITE`.
-fn source_mask() -> WatchMask {
-    WatchMask::CREATE
-        | WatchMask::CLOSE_WRITE
-        | WatchMask::MOVED_TO
-        | WatchMask::MOVED_FROM
-        | WatchMask::DELETE
-        | WatchMask::ATTRIB
-        | WatchMask::DELETE_SELF
-        | WatchMask::MOVE_SELF
-        | WatchMask::ONLYDIR
-        | WatchMask::MASK_ADD
+/// Kubernetes changes all files of a volume at once by renaming a link, `..data`, that they all
+/// lead through.
+fn is_switch(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"..")
 }
 
-fn parent_mask() -> WatchMask {
-    WatchMask::CREATE
-        | WatchMask::MOVED_TO
-        | WatchMask::MOVED_FROM
-        | WatchMask::DELETE
-        | WatchMask::ONLYDIR
-        | WatchMask::MASK_ADD
-}
-
-async fn run(inotify: Option<Inotify>, sieve: Sieve, hints: mpsc::Sender<Hint>) {
+async fn run(inotify: Option<Inotify>, sieve: Sieve, [hints, overflows]: [mpsc::Sender<Hint>; 2]) {
     let told = hints.clone();
     // Without it a directory that is mounted over is found by the next listing.
     drop(
@@ -230,20 +284,22 @@ async fn run(inotify: Option<Inotify>, sieve: Sieve, hints: mpsc::Sender<Hint>) 
             .spawn(move || mounts(&told)),
     );
     match inotify {
-        Some(inotify) => forward(inotify, &sieve, &hints).await,
+        Some(inotify) => forward(inotify, &sieve, [hints, overflows]).await,
         None => std::future::pending().await,
     }
 }
 
-async fn forward(inotify: Inotify, sieve: &Sieve, hints: &mpsc::Sender<Hint>) {
+async fn forward(inotify: Inotify, sieve: &Sieve, [hints, overflows]: [mpsc::Sender<Hint>; 2]) {
     let Ok(mut events) = inotify.into_event_stream(vec![0; EVENT_BUFFER]) else {
         return;
     };
     while let Some(Ok(event)) = events.next().await {
-        if let Some(hint) = sieve.hint(&event) {
-            // A hint that waits already says the same.
-            let _ = hints.try_send(hint);
-        }
+        // A hint that waits already says the same.
+        let _ = match sieve.hint(&event) {
+            Some(hint @ Hint::Overflow) => overflows.try_send(hint),
+            Some(hint @ Hint::Changed) => hints.try_send(hint),
+            None => Ok(()),
+        };
     }
 }
 

@@ -1,12 +1,13 @@
 //! Which bundle is brought when, and what comes of it.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use airdock_bundle::Verdict;
 use airdock_bundle::digest::Digest;
+use jiff::Timestamp;
 use tokio::task::JoinError;
 use tokio::time::Instant;
 
@@ -63,19 +64,18 @@ impl Agent {
         if self.store != StoreState::Reachable {
             return;
         }
-        let is_importing = |b: &&Tracked| matches!(b.state, State::Importing { .. });
-        let mut running = self.bundles.values().filter(is_importing).count();
-        while running < self.settings.concurrency {
+        while self.at_work.len() < self.settings.concurrency {
             let Some(path) = self.next() else {
                 return;
             };
             self.start(&path, now);
-            running += 1;
         }
     }
 
     fn next(&self) -> Option<PathBuf> {
-        let waiting = |b: &&Tracked| matches!(b.state, State::Waiting { .. });
+        let waiting = |b: &&Tracked| {
+            matches!(b.state, State::Waiting { .. }) && !self.at_work.contains(b.path())
+        };
         let next = self
             .bundles
             .values()
@@ -103,6 +103,7 @@ impl Agent {
         let terms = standing.terms.clone();
         match Self::take(bundle, &terms) {
             Ok(settled) => {
+                self.at_work.insert(path.to_owned());
                 let context = self.context.clone();
                 self.tasks.spawn(async move {
                     let (path, fingerprint) = (settled.path.clone(), settled.fingerprint);
@@ -122,13 +123,15 @@ impl Agent {
     fn standing(&self, path: &Path) -> Standing {
         let own = self.bundles.get(path);
         let source = own.and_then(|b| self.settings.source(&b.entry.source));
-        let is_other = |h: &OwnedHolding| h.path != path || !h.live;
+        let is_other = |h: &OwnedHolding| h.path != path || !h.is_latest;
+        let holdings = self.holdings();
         Standing {
             source: source.map_or_else(String::new, |s| source_id(&s.directory)),
-            arrived: own.map_or(jiff::Timestamp::UNIX_EPOCH, arrival),
+            arrived: own.map_or(Timestamp::UNIX_EPOCH, |b| b.candidate.fingerprint.changed),
+            known: arrivals(&holdings),
             on_conflict: source.map_or_else(Default::default, |s| s.policy.on_conflict),
             terms: source.map_or_else(Default::default, |s| s.terms(&self.context.platform)),
-            others: self.holdings().into_iter().filter(is_other).collect(),
+            others: holdings.into_iter().filter(is_other).collect(),
             name: None,
         }
     }
@@ -143,7 +146,8 @@ impl Agent {
                 path: bundle.path().clone(),
                 source: source_label.clone(),
                 arrived: held.arrived,
-                live: held.live,
+                live: held.live && bundle.is_as_judged(),
+                is_latest: held.live,
                 on_conflict,
                 offer: std::sync::Arc::clone(&held.offer),
             })
@@ -173,6 +177,10 @@ impl Agent {
     }
 
     fn brought(&mut self, path: &Path, seen: Seen, result: Result<Brought, Failure>, now: Instant) {
+        self.at_work.remove(path);
+        // Two bundles that were brought at once may have disagreed about a name, and what may be
+        // released waited for this.
+        self.healing.soon(now);
         let Some(bundle) = self.bundles.get_mut(path) else {
             return;
         };
@@ -187,17 +195,16 @@ impl Agent {
                 self.records = brought.records;
             }
             Err(failure) if failure.verdict().is_none() => {
-                return self.failed(path, &failure, tried, now);
+                self.failed(path, &failure, tried, now);
             }
+            // What is gone needs no verdict.
+            Err(_) if bundle.is_gone() => {}
             Err(failure) => {
                 bundle.entry.terms.clone_from(&seen.terms);
                 self.judged(path, seen.fingerprint, &failure, Retry::after(tried, now));
             }
         }
         self.settle_if_changed(path, &seen, now);
-        // Two bundles that were brought at once may have disagreed about a name, and releases
-        // waited for this.
-        self.healing.soon(now);
     }
 
     fn imported(&mut self, path: &Path, seen: Fingerprint, brought: &Brought, now: Instant) {
@@ -206,26 +213,27 @@ impl Agent {
         let Some(bundle) = self.bundles.get_mut(path) else {
             return;
         };
-        let gone = matches!(bundle.state, State::Departed { .. });
+        let gone = bundle.is_gone();
         bundle.brought(brought, seen, reasons(&brought.refused));
         bundle.entry.boot.clone_from(&self.boot.current);
+        bundle.brought_at = Some(now);
         if gone {
             bundle.departed(now, grace);
         }
+        write_down(&mut self.ledger, &self.context, &bundle.entry);
     }
 
-    /// Writes down what was found, unless the file has changed since, or what holds for it: then
-    /// it goes again.
+    /// A file that has changed since goes again, at once, and so does one for which other settings
+    /// hold now: what it is now hasn't been tried.
     fn settle_if_changed(&mut self, path: &Path, seen: &Seen, now: Instant) {
         let Some(bundle) = self.bundles.get_mut(path) else {
             return;
         };
-        write_down(&mut self.ledger, &self.context, &bundle.entry);
         let source = self.settings.source(&bundle.entry.source);
         let terms = source.map(|s| s.terms(&self.context.platform));
         let same = bundle.candidate.fingerprint == seen.fingerprint
             && terms.is_none_or(|terms| terms == seen.terms);
-        if !same && !matches!(bundle.state, State::Departed { .. }) {
+        if !same && !bundle.is_gone() {
             bundle.settle(now, None);
         }
     }
@@ -246,6 +254,7 @@ impl Agent {
         if verdict == Verdict::Incomplete {
             bundle.state = State::Judged { again: Some(retry) };
         }
+        write_down(&mut self.ledger, &self.context, &bundle.entry);
         if is_news {
             self.context.report(&Event::Judged {
                 bundle: path.to_owned(),
@@ -269,7 +278,7 @@ impl Agent {
         {
             self.unreachable(error, now);
         }
-        let Some(bundle) = self.bundles.get_mut(path) else {
+        let Some(bundle) = self.bundles.get_mut(path).filter(|b| !b.is_gone()) else {
             return;
         };
         if matches!(failure, Failure::Changed(_)) {
@@ -292,12 +301,13 @@ impl Agent {
     }
 }
 
-/// When the content came: as remembered, or by the file's own account.
-fn arrival(bundle: &Tracked) -> jiff::Timestamp {
-    let same = bundle.candidate.fingerprint == bundle.entry.fingerprint;
-    if same {
-        bundle.entry.arrived
-    } else {
-        bundle.candidate.fingerprint.changed
+/// When each content that is held came first.
+fn arrivals(holdings: &[OwnedHolding]) -> BTreeMap<Digest, Timestamp> {
+    let mut arrivals = BTreeMap::new();
+    for holding in holdings {
+        let first = arrivals.entry(holding.offer.id.clone());
+        let first = first.or_insert(holding.arrived);
+        *first = holding.arrived.min(*first);
     }
+    arrivals
 }

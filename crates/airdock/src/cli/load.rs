@@ -1,5 +1,6 @@
 //! `airdock load`: bundles into the store, now.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -82,6 +83,7 @@ async fn load(path: &Path, options: &LoadOptions, context: &Context) -> (Report,
     let standing = Standing {
         source: labels::BY_HAND.to_owned(),
         arrived: Timestamp::now(),
+        known: BTreeMap::new(),
         on_conflict: options.on_conflict,
         terms: Terms::default(),
         others: Vec::new(),

@@ -1,5 +1,7 @@
 //! The store behind containerd's socket.
 
+mod usage;
+
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -171,7 +173,7 @@ impl ContainerdStore {
         policy: OnRemove,
     ) -> Result<Vec<String>, StoreError> {
         let used = match policy {
-            OnRemove::Delete => self.targets_in_use().await?,
+            OnRemove::Delete => usage::used(&self.client, orphans).await?,
             OnRemove::Unpin | OnRemove::Keep => HashSet::new(),
         };
         let mut released = Vec::new();
@@ -182,15 +184,6 @@ impl ContainerdStore {
             }
         }
         Ok(released)
-    }
-
-    /// What the images that containers run from point to: all names of such an image stay.
-    async fn targets_in_use(&self) -> Result<HashSet<Digest>, StoreError> {
-        let names = self.client.containers_images().await?;
-        let none: [&str; 0] = [];
-        let records = self.client.images(&none).await?;
-        let used = records.into_iter().filter(|r| names.contains(&r.name));
-        Ok(used.filter_map(|r| r.target.digest.parse().ok()).collect())
     }
 
     async fn release_one(
@@ -314,35 +307,36 @@ impl Session {
     }
 
     async fn publish_one(&self, step: &Step) -> Result<(), StoreError> {
-        let record = ImageRecord {
-            name: step.name.clone(),
-            target: Target {
-                media_type: step.target.media_type.clone(),
-                digest: step.target.digest.to_string(),
-                size: step.target.size,
-            },
-            labels: step.labels.clone(),
-            created: None,
-            updated: None,
-        };
-        let client = &self.store.client;
-        if step.action == Action::Create {
-            match client.image_create(Some(&self.lease), &record).await {
-                // CRI, or another importer, made it in the meantime.
-                Err(Error::AlreadyExists { .. }) => {}
-                done => return Ok(done?),
-            }
+        if step.action != Action::Create {
+            return match self.update(step).await {
+                // Somebody removed it in the meantime.
+                Err(Error::NotFound { .. }) => Ok(self.create(step).await?),
+                done => Ok(done?),
+            };
         }
-        let mask = mask(step);
-        let mask: Vec<&str> = mask.iter().map(String::as_str).collect();
-        let updated = client.image_update(Some(&self.lease), &record, &mask).await;
-        match updated {
-            // Somebody removed it in the meantime.
-            Err(Error::NotFound { .. }) => {
-                Ok(client.image_create(Some(&self.lease), &record).await?)
+        match self.create(step).await {
+            // CRI, or another importer, made it in the meantime: it isn't our doing then.
+            Err(Error::AlreadyExists { .. }) => {
+                let mut step = step.clone();
+                step.labels.remove(labels::CREATED);
+                Ok(self.update(&step).await?)
             }
             done => Ok(done?),
         }
+    }
+
+    async fn create(&self, step: &Step) -> Result<(), Error> {
+        let record = record_of(step, &step.fresh);
+        let client = &self.store.client;
+        client.image_create(Some(&self.lease), &record).await
+    }
+
+    async fn update(&self, step: &Step) -> Result<(), Error> {
+        let record = record_of(step, &step.labels);
+        let mask = mask(step);
+        let mask: Vec<&str> = mask.iter().map(String::as_str).collect();
+        let client = &self.store.client;
+        client.image_update(Some(&self.lease), &record, &mask).await
     }
 
     /// Gives the lease back; `now` also drops, before it returns, what was half written.
@@ -370,6 +364,20 @@ impl Session {
         writers
             .get(next % writers.len().max(1))
             .unwrap_or(&self.store.client)
+    }
+}
+
+fn record_of(step: &Step, labels: &Labels) -> ImageRecord {
+    ImageRecord {
+        name: step.name.clone(),
+        target: Target {
+            media_type: step.target.media_type.clone(),
+            digest: step.target.digest.to_string(),
+            size: step.target.size,
+        },
+        labels: labels.clone(),
+        created: None,
+        updated: None,
     }
 }
 

@@ -5,9 +5,9 @@
 pub const BUNDLE: &str = "io.airdock.bundle";
 /// The source directory that the bundle stood in, shortened by [`source_id`]; or [`BY_HAND`].
 pub const SOURCE: &str = "io.airdock.source";
-/// Present on a record that did not exist before us: only such a record may be deleted by us.
+/// With the record's [`mark`]: it did not exist before us. Only such a record may be deleted by us.
 pub const CREATED: &str = "io.airdock.created";
-/// Present where the pin is ours: only such a pin may be taken off by us.
+/// With the record's [`mark`]: the pin is ours. Only such a pin may be taken off by us.
 pub const PINNED: &str = "io.airdock.pinned";
 
 /// kubelet's image garbage collection leaves a record with this label alone.
@@ -22,10 +22,20 @@ pub const CRI_MANAGED_VALUE: &str = "managed";
 /// What all of containerd's labels that keep a child alive start with.
 pub const GC_REF_CONTENT: &str = "containerd.io/gc.ref.content";
 
+/// What containerd's labels start with that tie the snapshot of all its layers to a config.
+pub const GC_REF_SNAPSHOT: &str = "containerd.io/gc.ref.snapshot.";
+
 /// The value of [`SOURCE`] on what `airdock load` brought: no agent releases it.
 pub const BY_HAND: &str = "load";
-/// The value of the labels that only have to be present.
-pub const YES: &str = "1";
+
+/// The value of [`CREATED`] and [`PINNED`]: it stands for the record's own name, since whoever
+/// gives an image another name (`ctr images tag`, `nerdctl tag`) copies its labels as well.
+pub fn mark(name: &str) -> String {
+    use airdock_bundle::digest::{Algorithm, Digest};
+    Digest::of(Algorithm::Sha256, name.as_bytes())
+        .short()
+        .to_owned()
+}
 
 /// A watched directory as a label value: short, and without its path, which may be long.
 pub fn source_id(directory: &std::path::Path) -> String {

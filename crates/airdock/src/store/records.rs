@@ -43,18 +43,23 @@ impl RecordRules {
     }
 
     /// The labels of a record that is made, or moved, for a bundle.
-    pub fn labels(self, owner: &Owner<'_>, before: Option<&Record>) -> BTreeMap<String, String> {
+    pub fn labels(
+        self,
+        name: &str,
+        owner: &Owner<'_>,
+        before: Option<&Record>,
+    ) -> BTreeMap<String, String> {
         let mut set = BTreeMap::from([
             (labels::BUNDLE.to_owned(), owner.bundle.to_owned()),
             (labels::SOURCE.to_owned(), owner.source.to_owned()),
         ]);
-        if before.is_none_or(|record| record.has(labels::CREATED)) {
-            set.insert(labels::CREATED.to_owned(), labels::YES.to_owned());
+        if before.is_none_or(|record| record.is_marked(labels::CREATED, name)) {
+            set.insert(labels::CREATED.to_owned(), labels::mark(name));
         }
         if self == Self::Containerd {
             let managed = labels::CRI_MANAGED_VALUE.to_owned();
             set.insert(labels::CRI_MANAGED.to_owned(), managed);
-            set.extend(self.pin(before));
+            set.extend(self.pin(name, before));
         }
         set
     }
@@ -62,7 +67,7 @@ impl RecordRules {
     /// The labels that are missing for the record to be pinned; empty where it is.
     ///
     /// A pin that somebody else set stays theirs.
-    pub fn pin(self, before: Option<&Record>) -> BTreeMap<String, String> {
+    pub fn pin(self, name: &str, before: Option<&Record>) -> BTreeMap<String, String> {
         let pinned = |r: &Record| {
             r.labels
                 .get(labels::CRI_PINNED)
@@ -74,7 +79,7 @@ impl RecordRules {
         let pin = labels::CRI_PINNED_VALUE.to_owned();
         BTreeMap::from([
             (labels::CRI_PINNED.to_owned(), pin),
-            (labels::PINNED.to_owned(), labels::YES.to_owned()),
+            (labels::PINNED.to_owned(), labels::mark(name)),
         ])
     }
 }

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use airdock_bundle::digest::Digest;
 
+use super::labels;
+
 /// A store's names and blobs at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct View {
@@ -26,6 +28,13 @@ impl Record {
     /// Whether the label is there, whatever its value.
     pub fn has(&self, label: &str) -> bool {
         self.labels.contains_key(label)
+    }
+
+    /// Whether the label is there and was set on the record of this name, not on another that
+    /// this one is a copy of.
+    pub fn is_marked(&self, label: &str, name: &str) -> bool {
+        let value = self.labels.get(label);
+        value.is_some_and(|value| *value == labels::mark(name))
     }
 }
 

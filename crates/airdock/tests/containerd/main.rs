@@ -12,6 +12,7 @@ mod faults;
 mod killing;
 mod loading;
 mod midway;
+mod owning;
 mod pods;
 mod support;
 mod watching;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     let suite = loading::tests(Suite::new());
     let suite = watching::tests(suite);
     let suite = killing::tests(suite);
+    let suite = owning::tests(suite);
     let suite = faults::tests(suite);
     let suite = disk::tests(suite);
     let suite = midway::tests(suite);

@@ -41,17 +41,23 @@ pub(crate) fn load_json(daemon: &Daemon, bundle: &Path) -> (i32, Value) {
 
 /// Starts the agent on `dir/bundles`.
 pub(crate) fn watch(daemon: &Daemon, dir: &Path, more: &[&str]) -> std::io::Result<Running> {
+    std::fs::create_dir_all(dir.join("bundles"))?;
+    watch_only(daemon, dir, more)
+}
+
+/// The same, whether there is such a directory or not.
+pub(crate) fn watch_only(daemon: &Daemon, dir: &Path, more: &[&str]) -> std::io::Result<Running> {
     watch_at(&daemon.socket(), dir, more)
 }
 
 /// The same, with a proxy before the daemon.
 pub(crate) fn watch_through(proxy: &Proxy, dir: &Path, more: &[&str]) -> std::io::Result<Running> {
+    std::fs::create_dir_all(dir.join("bundles"))?;
     watch_at(&proxy.socket(), dir, more)
 }
 
 fn watch_at(socket: &Path, dir: &Path, more: &[&str]) -> std::io::Result<Running> {
     let bundles = dir.join("bundles");
-    std::fs::create_dir_all(&bundles)?;
     let (store, state) = (
         format!("containerd:{}", socket.display()),
         dir.join("state"),
@@ -74,6 +80,18 @@ pub(crate) fn put(dir: &Path, file: &str, bundle: &Bundle) -> std::io::Result<()
     let beside = dir.join(format!("beside-{file}"));
     bundle.oci().write_tar(&beside)?;
     std::fs::rename(beside, dir.join("bundles").join(file))
+}
+
+/// Waits until the agent has written down what it knows of one bundle: an agent that is killed
+/// before doesn't know it.
+pub(crate) fn remembered(dir: &Path) -> std::io::Result<()> {
+    wait::until("the ledger", DEADLINE, || {
+        let mut entries = std::fs::read_dir(dir.join("state/ledger")).ok()?;
+        let is_entry = |path: &Path| path.extension().is_some_and(|e| e == "json");
+        entries
+            .any(|e| e.is_ok_and(|e| is_entry(&e.path())))
+            .then_some(())
+    })
 }
 
 pub(crate) fn small(name: &str, seed: &str) -> Bundle {

@@ -10,8 +10,8 @@ use airdock_testkit::process::{Signal, run};
 use airdock_testkit::{Daemon, Outcome, Suite, wait};
 
 use crate::support::{
-    AIRDOCK, DEADLINE, digest_of, ingests, leases, load, name_becomes, put, records, small,
-    started, store_of, text, watch,
+    AIRDOCK, DEADLINE, digest_of, ingests, leases, load, name_becomes, put, records, remembered,
+    small, started, store_of, text, watch,
 };
 
 const X: &str = "docker.io/library/x:1";
@@ -122,6 +122,7 @@ fn unchanged(daemon: &mut Daemon, dir: &Path) -> Outcome {
     let mut agent = started(daemon, dir, &[])?;
     put(dir, "x.tar", &small("x:1", "one"))?;
     agent.wait_for_line(&["bundle loaded"], DEADLINE)?;
+    remembered(dir)?;
     drop(agent);
     collect(daemon)?;
     let metadata = daemon.root().join("io.containerd.metadata.v1.bolt/meta.db");
@@ -191,6 +192,7 @@ fn power_cut(daemon: &mut Daemon, dir: &Path) -> Outcome {
     let mut agent = started(daemon, dir, &[])?;
     put(dir, "x.tar", &small("x:1", "one"))?;
     agent.wait_for_line(&["bundle loaded"], DEADLINE)?;
+    remembered(dir)?;
     agent.kill()?;
     // The same as after a boot: another boot's id in the marker and in what was imported then.
     let boot = fs::read_to_string(dir.join("state/running"))?;

@@ -12,6 +12,7 @@ mod cli;
 mod config;
 mod contrib;
 mod layout;
+mod noticing;
 mod service;
 mod support;
 mod unreadable;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     let suite = contrib::tests(suite);
     let suite = layout::tests(suite);
     let suite = unreadable::tests(suite);
+    let suite = noticing::tests(suite);
     let suite = verify::tests(suite);
     let suite = service::tests(suite);
     watching::tests(suite).run()

@@ -32,7 +32,7 @@ async fn absent(client: Client, _daemon: &mut Daemon) -> Outcome {
 }
 
 async fn in_use(client: Client, daemon: &mut Daemon) -> Outcome {
-    assert!(client.containers_images().await?.is_empty());
+    assert!(client.containers().await?.is_empty());
     let name = "example.com/airdock/t:1";
     let tar = daemon.home().join("t.tar");
     let image = Image::small("t").entrypoint(&["/t"]);
@@ -41,7 +41,18 @@ async fn in_use(client: Client, daemon: &mut Daemon) -> Outcome {
     for id in ["one", "two"] {
         daemon.ctr_text(&["containers", "create", name, id])?;
     }
-    let images = client.containers_images().await?;
-    assert_eq!(images.into_iter().collect::<Vec<_>>(), [name]);
+    let containers = client.containers().await?;
+    assert_eq!(containers.len(), 2);
+    for container in containers {
+        assert_eq!(container.image, name);
+        assert_ne!(container.snapshot, "");
+        let asked = client.snapshot_parent(&container.snapshotter, &container.snapshot);
+        let parent = asked.await?.unwrap_or_default();
+        assert!(
+            client
+                .snapshot_exists(&container.snapshotter, &parent)
+                .await?
+        );
+    }
     Ok(())
 }

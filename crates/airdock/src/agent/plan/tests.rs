@@ -343,6 +343,57 @@ fn what_was_loaded_by_hand_is_not_taken_over() {
 }
 
 #[test]
+fn a_copy_of_a_record_is_not_ours_though_its_labels_are() {
+    let offer = offer(vec![image("x:1", "a")]);
+    let mut view = settled(&[holding("/a", 1, &offer)]);
+    let copy = view.records["docker.io/library/x:1"].clone();
+    view.records.insert("example.org/mine:1".to_owned(), copy);
+    let plan = plan(&[], &view, RULES);
+    let mine = |orphan: &&Orphan| orphan.name == "example.org/mine:1";
+    let orphan = plan.orphans.iter().find(mine).unwrap();
+    assert!(!orphan.created && !orphan.pinned);
+}
+
+#[test]
+fn a_name_that_goes_meanwhile_is_made_anew_with_all_its_labels() {
+    let (a, b) = (
+        offer(vec![image("x:1", "a")]),
+        offer(vec![image("x:1", "a"), image("y:1", "b")]),
+    );
+    let view = settled(&[holding("/a", 1, &a)]);
+    let plan = plan(&[holding("/b", 2, &b)], &view, RULES);
+    for step in &plan.bundles[0].steps {
+        for label in [labels::BUNDLE, labels::CREATED, labels::CRI_PINNED] {
+            assert!(step.fresh.contains_key(label), "{step:?}");
+        }
+    }
+    let is_held = |step: &&Step| step.action == Action::Hold;
+    let held: Vec<_> = plan.bundles[0].steps.iter().filter(is_held).collect();
+    assert_eq!(held.len(), 3);
+    assert!(
+        held.iter()
+            .all(|step| !step.labels.contains_key(labels::CREATED))
+    );
+}
+
+#[test]
+fn what_another_bundle_is_just_publishing_is_not_put_right() {
+    let (old, new) = (
+        offer(vec![image("x:1", "a")]),
+        offer(vec![image("x:1", "b")]),
+    );
+    let known = [holding("/a", 1, &old)];
+    let view = carry_out(
+        &plan(&[holding("/b", 2, &new)], &settled(&known), RULES),
+        settled(&known),
+    );
+    let mut plan = plan(&known, &view, RULES);
+    assert_eq!(plan.bundles[0].steps.len(), 1, "the name would move back");
+    plan.spare_unknown(&known, &view);
+    assert!(plan.bundles.is_empty(), "{plan:?}");
+}
+
+#[test]
 fn two_manifests_with_one_config_do_not_fight_for_its_id() {
     let (mut a, mut b) = (image("x:1", "a"), image("y:1", "b"));
     b.config = a.config.clone();

@@ -12,8 +12,8 @@ use tempfile::NamedTempFile;
 use crate::agent::offer::OfferedBlob;
 use crate::store::{Put, StoreError};
 
-/// What unfinished blobs start with: they are removed by the next agent that starts.
-const UNFINISHED: &str = "blob-";
+/// What the names of unfinished files start with: the next agent that starts removes them.
+pub(super) const UNFINISHED: &str = "unfinished-";
 
 /// How much is read at once when a blob is hashed where it lies.
 const HASH_BUFFER: usize = 256 * 1024;

@@ -83,7 +83,11 @@ impl Index {
             .as_ref()
             .and_then(|entry| entry.get("annotations")?.as_object().cloned())
             .unwrap_or_default();
-        for (key, value) in &step.labels {
+        let labels = match before {
+            Some(_) => &step.labels,
+            None => &step.fresh,
+        };
+        for (key, value) in labels {
             annotations.insert(key.clone(), json!(value));
         }
         annotations.insert(NAME.to_owned(), json!(step.name));
@@ -98,7 +102,8 @@ impl Index {
             .sort_by_key(|entry| name(entry).map(str::to_owned));
     }
 
-    /// Gives up a name; false where it isn't ours, or not what it was.
+    /// Gives up a name; false where it isn't ours, or not what it was. A name that was there
+    /// before us stays, without our annotations.
     pub(super) fn let_go(&mut self, orphan: &Orphan, policy: OnRemove) -> bool {
         let as_it_was = |record: &Record| {
             record.target == orphan.target
@@ -110,7 +115,7 @@ impl Index {
         let Some(mut entry) = self.take(&orphan.name) else {
             return false;
         };
-        if policy == OnRemove::Keep {
+        if policy == OnRemove::Keep || !orphan.created {
             forget_us(&mut entry);
             self.entries.push(entry);
         }

@@ -126,8 +126,12 @@ impl LayoutStore {
         let Some(_alone) = self.lock_alone()? else {
             return Ok(Vec::new());
         };
+        let _index = self.lock_index()?;
         let mut index = Index::read(self)?;
         let released: Vec<&Orphan> = orphans.iter().filter(|o| index.let_go(o, policy)).collect();
+        if released.is_empty() {
+            return Ok(Vec::new());
+        }
         index.write(self)?;
         if policy != OnRemove::Keep {
             let targets = released.iter().map(|orphan| &orphan.target);
@@ -200,6 +204,7 @@ impl LayoutStore {
         let path = self.directory.join(name);
         let write = || -> io::Result<()> {
             let mut file = tempfile::Builder::new()
+                .prefix(blob::UNFINISHED)
                 .permissions(blob::readable_by_all())
                 .tempfile_in(self.directory.join(WORK))?;
             file.write_all(content)?;

@@ -1,0 +1,47 @@
+//! Random sequences of what happens to directories, agents and stores; afterwards the store is
+//! what the directory says, and nothing of anybody else has changed.
+//!
+//! A failure prints its seed: `AIRDOCK_MODEL_SEED=<seed>` runs that sequence alone, first.
+//! `AIRDOCK_MODEL_SEQUENCES=<n>` sets how many each store gets.
+
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "tests state facts about values that they made themselves"
+)]
+
+mod action;
+mod agent;
+mod choose;
+mod containerd;
+mod dice;
+mod directory;
+mod expectation;
+mod image;
+mod layout;
+mod meaning;
+mod sequence;
+mod store;
+
+use std::process::ExitCode;
+
+use airdock_testkit::daemon::Options;
+use airdock_testkit::{Suite, Version};
+
+use crate::sequence::run_all;
+use crate::store::Store;
+
+const NAME: &str = "the_store_becomes_what_the_directory_says";
+
+fn main() -> ExitCode {
+    let suite = Suite::new().test(&format!("embedded::{NAME}"), &[], |dir| {
+        run_all(&mut Store::layout(dir), dir)
+    });
+    let suite = Version::ALL.into_iter().fold(suite, |suite, version| {
+        suite.on_containerd(version, Options::default(), NAME, &[], |daemon, dir| {
+            run_all(&mut Store::Containerd(daemon), dir)
+        })
+    });
+    suite.run()
+}
