@@ -137,3 +137,6 @@ fn report(error: anyhow::Error) -> Exit {
         _ => Exit::Failure,
     }
 }
+
+#[cfg(test)]
+mod tests;
