@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use airdock_testkit::needs::program;
 
 use crate::shell::{cargo, run as execute, say, step};
-use crate::{release, setup, test};
+use crate::{dist, setup, test};
 
 /// A check with its name.
 type Check = (&'static str, fn() -> anyhow::Result<()>);
@@ -16,7 +16,7 @@ const CHECKS: [Check; 5] = [
     ("lints", lints),
     ("documentation", documentation),
     ("licences, bans, sources", deny),
-    ("static binary", release::build),
+    ("static binary, packages", dist::build),
 ];
 
 /// Runs all checks, also after one has failed; the last line is the sum of the tests.

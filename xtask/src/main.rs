@@ -3,6 +3,7 @@
 mod bench;
 mod ci;
 mod daemons;
+mod dist;
 mod fixtures;
 mod packages;
 mod release;
@@ -23,8 +24,10 @@ enum Command {
     Setup,
     /// Set-up, then every test; ends with one line of sums.
     Test,
-    /// Set-up, format, lints, docs, licences, the static binary, every test.
+    /// Set-up, format, lints, docs, licences, the static binary, packages, every test.
     Ci,
+    /// The static binary as a tar, a .deb and an .rpm with checksums, in target/dist.
+    Dist,
     /// Builds the bundles in examples/ from their sources.
     Fixtures,
     /// Measures airdock beside `ctr images import`, and writes docs/benchmarks.md.
@@ -36,6 +39,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Setup => Ok(setup::run()),
         Command::Test => test::run(),
         Command::Ci => ci::run(),
+        Command::Dist => dist::build().map(|()| ExitCode::SUCCESS),
         Command::Fixtures => fixtures::run(),
         Command::Bench(options) => bench::run(&options),
     }

@@ -10,11 +10,13 @@ use anyhow::bail;
 use crate::shell;
 
 /// Packages, and what shows that each is there.
-const PACKAGES: [(&str, Need); 9] = [
+const PACKAGES: [(&str, Need); 11] = [
     ("bzip2", Need::Program("bzip2")),
     ("containernetworking-plugins", Need::Cni),
     ("lz4", Need::Program("lz4")),
     ("python3", Need::Program("python3")),
+    ("python3-yaml", Need::Yaml),
+    ("rpm", Need::Program("rpm")),
     ("runc", Need::Program("runc")),
     ("skopeo", Need::Program("skopeo")),
     ("umoci", Need::Program("umoci")),

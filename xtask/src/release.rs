@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::shell::{self, say};
 
 /// Builds it, and refuses what a dynamic loader would have to finish.
-pub(crate) fn build() -> anyhow::Result<()> {
+pub(crate) fn build() -> anyhow::Result<PathBuf> {
     let program = compile(&["--package=airdock"])?;
     let headers = Command::new("readelf")
         .arg("--wide")
@@ -21,7 +21,7 @@ pub(crate) fn build() -> anyhow::Result<()> {
     check(&String::from_utf8_lossy(&headers.stdout))?;
     let kib = program.metadata()?.len() >> 10;
     say(&format!("{}: static-pie, {kib} KiB", name(&program)));
-    Ok(())
+    Ok(program)
 }
 
 /// Builds a program as it is shipped, by the options that name it; where cargo put it.

@@ -8,6 +8,8 @@ const UNIT: &str = include_str!("../../../contrib/systemd/airdock.service");
 const SETTINGS: &str = include_str!("../../../contrib/airdock.toml");
 const README: &str = include_str!("../../../README.md");
 const LICENSE: &str = include_str!("../../../LICENSE");
+const DOCKERFILE: &str = include_str!("../../../Dockerfile");
+const DAEMONSET: &str = include_str!("../../../contrib/kubernetes/daemonset.yaml");
 const COPYRIGHT: &str = include_str!("../scripts/copyright");
 
 /// Drop-ins for the unit, one a distribution.
@@ -104,7 +106,9 @@ pub fn installed(release: &Release, family: Family) -> anyhow::Result<Content> {
 pub fn unpacked(release: &Release) -> anyhow::Result<Content> {
     let mut files = vec![
         File::new("airdock", Kind::Plain, release.program.clone()).executable(),
+        File::new("Dockerfile", Kind::Plain, DOCKERFILE),
         File::new("LICENSE", Kind::Plain, LICENSE),
+        File::new("kubernetes/daemonset.yaml", Kind::Plain, DAEMONSET),
         File::new("README.md", Kind::Plain, README),
         File::new("THIRD-PARTY", Kind::Plain, release.notices.clone()),
         File::new("systemd/airdock.service", Kind::Plain, UNIT),

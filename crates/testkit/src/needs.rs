@@ -31,6 +31,8 @@ pub enum Need {
     Compiler,
     /// The program itself, built with the tests.
     Airdock,
+    /// Python's reader of YAML.
+    Yaml,
     /// A systemd that can be booted beside the machine's own.
     Systemd,
     /// A program in PATH: `skopeo`, `umoci`, `runc`, `python3`, `zstd`, `docker`, …
@@ -51,6 +53,8 @@ impl Need {
             Self::Airdock => airdock()
                 .is_none()
                 .then(|| "airdock isn't built: `cargo build` builds it".to_owned()),
+            Self::Yaml => (!has_yaml())
+                .then(|| "no yaml module for python3: run `cargo xtask setup`".to_owned()),
             Self::Systemd => (!Path::new(SYSTEMD).exists()).then(|| format!("no {SYSTEMD}")),
             Self::Program(name) => program(name)
                 .is_none()
@@ -85,6 +89,12 @@ fn is_executable(path: &Path) -> bool {
     const ANYONE: u32 = 0o111;
     path.metadata()
         .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & ANYONE != 0)
+}
+
+fn has_yaml() -> bool {
+    let mut python = std::process::Command::new("python3");
+    let output = python.args(["-c", "import yaml"]).output();
+    output.is_ok_and(|output| output.status.success())
 }
 
 fn has_overlay() -> bool {

@@ -8,7 +8,9 @@
 )]
 
 mod booted;
+mod documented;
 mod installed;
+mod kubernetes;
 mod listed;
 mod support;
 mod unit;
@@ -19,8 +21,10 @@ use airdock_testkit::Suite;
 
 fn main() -> ExitCode {
     let suite = Suite::new();
+    let suite = documented::tests(suite);
     let suite = listed::tests(suite);
     let suite = installed::tests(suite);
+    let suite = kubernetes::tests(suite);
     let suite = unit::tests(suite);
     booted::tests(suite).run()
 }
