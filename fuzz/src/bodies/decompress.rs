@@ -30,7 +30,7 @@ pub fn run(input: &[u8]) {
     // A failure just behind what is enough shows in one rhythm only.
     let is_enough = |decoded: &Result<Vec<u8>, _>| matches!(decoded, Ok(it) if it.len() == ENOUGH);
     if !is_enough(&whole) && !is_enough(&dripped) {
-        assert_eq!(shown(&whole), shown(&dripped), "{codec}");
+        assert_eq!(shown(codec, &whole), shown(codec, &dripped), "{codec}");
     }
 }
 
@@ -52,14 +52,16 @@ fn decode(codec: Codec, file: &[u8], step: usize, room: usize) -> Result<Vec<u8>
     }
 }
 
-/// The content, or what the failure says of the file; where in it depends on the rhythm.
-fn shown(decoded: &Result<Vec<u8>, DecodeError>) -> Result<&[u8], String> {
+/// The content, or what the failure says of the file; where in it depends on the rhythm. Of a
+/// bzip2 file that is both damaged and cut, the decoder may find either first.
+fn shown(codec: Codec, decoded: &Result<Vec<u8>, DecodeError>) -> Result<&[u8], String> {
     match decoded {
         Ok(content) => Ok(content),
         Err(error) => {
             let text = error.to_string();
             assert!(!text.chars().any(char::is_control), "{text:?}");
-            Err(format!("{:?}", error.verdict()))
+            let verdict = error.verdict().filter(|_| codec != Codec::Bzip2);
+            Err(format!("{verdict:?}"))
         }
     }
 }
