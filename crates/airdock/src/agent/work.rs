@@ -44,8 +44,8 @@ pub enum Done {
         path: PathBuf,
         /// What it was when it was opened.
         seen: Seen,
-        /// How it went.
-        result: Result<Brought, Failure>,
+        /// How it went; boxed, for it is much larger than the rest.
+        result: Box<Result<Brought, Failure>>,
     },
     /// The store was looked at.
     Viewed(Result<Looked, StoreError>),
@@ -107,7 +107,7 @@ impl Agent {
                 let context = self.context.clone();
                 self.tasks.spawn(async move {
                     let (path, fingerprint) = (settled.path.clone(), settled.fingerprint);
-                    let result = bring(settled, standing, &context).await;
+                    let result = Box::new(bring(settled, standing, &context).await);
                     let seen = Seen { fingerprint, terms };
                     Done::Brought { path, seen, result }
                 });
@@ -164,7 +164,7 @@ impl Agent {
     pub(super) fn finished(&mut self, done: Result<Done, JoinError>) {
         let now = Instant::now();
         match done {
-            Ok(Done::Brought { path, seen, result }) => self.brought(&path, seen, result, now),
+            Ok(Done::Brought { path, seen, result }) => self.brought(&path, seen, *result, now),
             Ok(Done::Viewed(view)) => self.viewed(view, now),
             Ok(Done::Verified(result)) => self.verified(result, now),
             Ok(Done::Restored(result)) => self.restored(result, now),

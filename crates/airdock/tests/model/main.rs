@@ -7,7 +7,6 @@
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,
-    clippy::panic,
     reason = "tests state facts about values that they made themselves"
 )]
 
