@@ -1,7 +1,7 @@
 //! From what was typed and written to what is meant: one resolution, after which nothing asks the
 //! command line, the environment or the file again.
 //!
-//! [`Typed`] and [`Written`] are what was said, [`Settings`] is what is meant, and [`resolve`] leads
+//! [`Typed`] and [`Written`] are what was said, [`Settings`] is what is meant, and [`resolve()`] leads
 //! from the one to the other: flags win over environment variables, these over the file, and the
 //! file over the defaults.
 
