@@ -9,6 +9,7 @@
 
 mod disk;
 mod faults;
+mod importers;
 mod killing;
 mod loading;
 mod midway;
@@ -30,5 +31,6 @@ fn main() -> ExitCode {
     let suite = faults::tests(suite);
     let suite = disk::tests(suite);
     let suite = midway::tests(suite);
+    let suite = importers::tests(suite);
     pods::tests(suite).run()
 }

@@ -14,6 +14,11 @@ pub(crate) fn tests(suite: Suite) -> Suite {
             alerts,
         )
         .test("the_dashboard_uses_metrics_that_exist", &[], dashboard)
+        .test(
+            "the_list_of_importers_names_tests_that_exist",
+            &[],
+            importers,
+        )
 }
 
 /// Every metric that the documentation names; the metrics' own test shows that they are served.
@@ -80,6 +85,26 @@ fn dashboard(_: &Path) -> Outcome {
         for target in panel["targets"].as_array().ok_or("targets")? {
             assert_known(target["expr"].as_str().unwrap_or_default(), &known);
         }
+    }
+    Ok(())
+}
+
+fn importers(_: &Path) -> Outcome {
+    let list = std::fs::read_to_string(repository().join("docs/importers.md"))?;
+    let mut sources = String::new();
+    for folder in ["tests/containerd", "tests/embedded", "src/agent"] {
+        for file in std::fs::read_dir(repository().join("crates/airdock").join(folder))? {
+            let path = file?.path();
+            if path.is_file() {
+                sources.push_str(&std::fs::read_to_string(path)?);
+            }
+        }
+    }
+    // Between backticks stand names of tests, and nothing else.
+    for test in list.split('`').skip(1).step_by(2) {
+        let is_test =
+            sources.contains(&format!("\"{test}\"")) || sources.contains(&format!("fn {test}()"));
+        assert!(is_test, "{test}");
     }
     Ok(())
 }
