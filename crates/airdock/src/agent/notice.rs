@@ -69,11 +69,11 @@ impl Agent {
                 None => {
                     gone += 1;
                     bundle.departed(now, grace);
+                    write_down(&mut self.ledger, &self.context, &bundle.entry);
                     self.context.report(&Event::Departed {
                         bundle: bundle.path().clone(),
                         grace,
                     });
-                    write_down(&mut self.ledger, &self.context, &bundle.entry);
                 }
             }
         }
