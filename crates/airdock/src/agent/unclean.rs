@@ -99,8 +99,6 @@ impl Agent {
 
 async fn discard_damaged(store: &Store, blobs: &[Digest]) -> Result<BTreeSet<Digest>, StoreError> {
     let damaged = store.damaged(blobs).await?;
-    for digest in &damaged {
-        store.discard(digest).await?;
-    }
+    store.discard(&damaged).await?;
     Ok(damaged)
 }

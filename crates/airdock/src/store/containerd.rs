@@ -13,6 +13,7 @@ use airdock_containerd::{
     Body, Client, ContentInfo, Error, Labels, Record as ImageRecord, Target, WriteRequest, Written,
 };
 use futures_util::StreamExt;
+use tokio::sync::RwLock;
 
 use super::labels;
 use super::view::{Record, Stored, View};
@@ -48,6 +49,8 @@ pub struct ContainerdStore {
     prefix: String,
     /// Leases of sessions that have ended, and that the daemon wouldn't take back yet.
     leftovers: Mutex<BTreeSet<String>>,
+    /// Held for writing while blobs are thrown away.
+    discarding: RwLock<()>,
 }
 
 impl ContainerdStore {
@@ -60,6 +63,7 @@ impl ContainerdStore {
             next_writer: AtomicUsize::new(0),
             prefix: role.prefix(),
             leftovers: Mutex::default(),
+            discarding: RwLock::default(),
         })
     }
 
@@ -76,6 +80,7 @@ impl ContainerdStore {
 
     /// Two calls, whatever the number of images.
     pub async fn view(&self) -> Result<View, StoreError> {
+        let _whole = self.discarding.read().await;
         let none: [&str; 0] = [];
         let records = self.client.images(&none).await?;
         let content = self.client.content_list().await?;
@@ -136,9 +141,30 @@ impl ContainerdStore {
         self.client.cri_status().await.ok()?.sandbox_image
     }
 
-    /// Removes a blob.
-    pub async fn discard(&self, digest: &Digest) -> Result<(), StoreError> {
-        self.client.content_delete(digest.as_str()).await?;
+    /// Removes blobs, bytes included.
+    ///
+    /// A deletion takes a blob's record alone: until the next garbage collection the bytes stay on
+    /// disk, and whoever writes that digest is given them back, damaged as they are. So they are
+    /// collected before anybody can see that the blobs are gone.
+    pub async fn discard(&self, digests: &BTreeSet<Digest>) -> Result<(), StoreError> {
+        if digests.is_empty() {
+            return Ok(());
+        }
+        let _unseen = self.discarding.write().await;
+        for digest in digests {
+            self.client.content_delete(digest.as_str()).await?;
+        }
+        self.collect_garbage().await
+    }
+
+    /// The end of a lease that is waited for is the one call that collects at once.
+    async fn collect_garbage(&self) -> Result<(), StoreError> {
+        let lease = format!("{}discard-{:016x}", self.prefix, unique());
+        let expires = SystemTime::now() + LEASE_LIFE;
+        self.client
+            .lease_create(&lease, expires, Labels::new())
+            .await?;
+        self.client.lease_delete(&lease, true).await?;
         Ok(())
     }
 

@@ -169,11 +169,11 @@ impl Store {
         }
     }
 
-    /// Throws a blob away, whatever refers to it.
-    pub async fn discard(&self, digest: &Digest) -> Result<(), StoreError> {
+    /// Throws blobs away, whatever refers to them.
+    pub async fn discard(&self, digests: &BTreeSet<Digest>) -> Result<(), StoreError> {
         match self {
-            Self::Containerd(store) => store.discard(digest).await,
-            Self::Layout(store) => store.discard(digest),
+            Self::Containerd(store) => store.discard(digests).await,
+            Self::Layout(store) => store.discard(digests),
         }
     }
 

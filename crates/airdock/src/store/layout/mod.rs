@@ -106,9 +106,10 @@ impl LayoutStore {
         .await
     }
 
-    /// Removes a blob.
-    pub fn discard(&self, digest: &Digest) -> Result<(), StoreError> {
-        blob::remove(&self.blob(digest))
+    /// Removes blobs.
+    pub fn discard(&self, digests: &BTreeSet<Digest>) -> Result<(), StoreError> {
+        let mut blobs = digests.iter().map(|digest| self.blob(digest));
+        blobs.try_for_each(|blob| blob::remove(&blob))
     }
 
     /// Gives up names, and the blobs that no name reaches then.
