@@ -209,7 +209,7 @@ impl Agent {
         self.service.stopping();
         let finishing = async { while self.tasks.join_next().await.is_some() {} };
         drop(tokio::time::timeout(STOP_TIMEOUT, finishing).await);
-        Boot::end(&self.settings.state_directory);
+        self.boot.end(&self.settings.state_directory);
         self.exit()
     }
 
