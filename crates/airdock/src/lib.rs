@@ -2,6 +2,7 @@
 //!
 //! [`cli`] is what is typed, [`config`] what is meant; [`agent`] is the way of a bundle, one
 //! stage a file; [`store`] is where images go; [`output`] is the only place that prints;
+//! [`pack`] makes bundles, of what [`workload`] finds in the files that people have;
 //! [`service`] talks to the service manager, [`confine`] gives up what the agent doesn't need.
 
 pub mod admin;
@@ -13,5 +14,7 @@ pub mod doctor;
 pub mod exit;
 pub mod logging;
 pub mod output;
+pub mod pack;
 pub mod service;
 pub mod store;
+pub mod workload;

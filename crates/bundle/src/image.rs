@@ -104,6 +104,13 @@ pub struct Blob {
     pub refs: Vec<(RefKind, Digest)>,
 }
 
+impl Blob {
+    /// Whether the bundle holds its bytes.
+    pub fn is_here(&self) -> bool {
+        matches!(self.place, Place::Memory(_) | Place::Entry(_))
+    }
+}
+
 /// Where a blob's bytes are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {

@@ -14,6 +14,7 @@ use crate::json;
 use crate::limits;
 use crate::open::OpenError;
 use crate::platform::Matcher;
+use crate::write::Listed;
 
 use follow::Layout;
 
@@ -21,6 +22,15 @@ use follow::Layout;
 pub(crate) const MARKER: &str = "oci-layout";
 /// The file that lists its images.
 pub(crate) const INDEX: &str = "index.json";
+
+/// The full name of an entry, as containerd and Docker write it.
+pub(crate) const IMAGE_NAME: &str = "io.containerd.image.name";
+/// The specification's own annotation: the tag alone, or any text.
+pub(crate) const REF_NAME: &str = "org.opencontainers.image.ref.name";
+/// Of a delta's `index.json`: ids of the bundles that hold the rest, with spaces between.
+pub(crate) const BASE: &str = "io.airdock.base";
+/// Of a delta's `index.json`: digests of the layers that are left out, with spaces between.
+pub(crate) const MISSING: &str = "io.airdock.missing";
 
 const VERSION: &str = "1.0.0";
 
@@ -58,6 +68,20 @@ fn check_marker(archive: &Archive, marker: EntryId) -> Result<(), OpenError> {
             version: version.unwrap_or_default(),
         }),
     }
+}
+
+/// Everything that the layout lists, with the names that can be used.
+pub(crate) fn listed(archive: &Archive) -> Result<Vec<Listed>, OpenError> {
+    let index = archive.find(INDEX)?.ok_or(OpenError::NoIndex)?;
+    let targets = target::by_digest(read_index(archive, index)?);
+    let listed = targets.into_iter().filter_map(|target| {
+        let (names, _) = target.names.finish();
+        Some(Listed {
+            descriptor: target.descriptor.ok()?,
+            names: names.into_iter().collect(),
+        })
+    });
+    Ok(listed.collect())
 }
 
 /// The entries of the `index.json` that `index` is.

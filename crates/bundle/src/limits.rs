@@ -127,6 +127,16 @@ pub const FINDINGS: usize = 16;
 /// A list of names: 60,000 of the longest.
 pub const REQUIRED_LIST: u64 = 16 * MIB as u64;
 
+// --- Writing ------------------------------------------------------------------------------
+
+/// The content of larger blobs starts at a multiple of this: the block size of file systems.
+pub const ALIGNMENT: u64 = 4 * KIB as u64;
+/// Content of one zstd frame of a bundle: a reader that wants a piece decodes at most this, and
+/// frames can be decoded side by side.
+pub const FRAME: u64 = 64 * MIB as u64;
+/// zstd's own default. Layers are compressed already, and gain nothing by more.
+pub const ZSTD_LEVEL: i32 = 3;
+
 // --- Words --------------------------------------------------------------------------------
 
 /// Characters of a reference's repository part, as the distribution specification has it.

@@ -8,8 +8,10 @@ mod images;
 mod inspect;
 mod load;
 mod options;
+mod pack;
 mod plan;
 mod reload;
+mod source;
 mod status;
 mod verify;
 mod wait;
@@ -55,6 +57,8 @@ enum Command {
     Inspect(inspect::InspectOptions),
     /// Reads everything in bundles, for every platform, and says what is damaged or lacking.
     Verify(verify::VerifyOptions),
+    /// Makes a bundle of images from bundles, layouts or a running containerd.
+    Pack(pack::PackOptions),
     /// Shows what loading bundles would do to the store, without doing it.
     Plan(plan::PlanOptions),
     /// Shows what the agent does, and why.
@@ -96,6 +100,7 @@ fn run(cli: Cli, given: BTreeMap<String, Given>) -> anyhow::Result<Exit> {
     match cli.command {
         Command::Inspect(options) => inspect::run(&global, &options),
         Command::Load(options) => runtime()?.block_on(load::run(&global, options)),
+        Command::Pack(options) => runtime()?.block_on(pack::run(&global, options)),
         Command::Plan(options) => runtime()?.block_on(plan::run(&global, options)),
         Command::Verify(options) => verify::run(&global, &options),
         Command::Status(options) => runtime()?.block_on(status::run(&global, options)),
@@ -122,6 +127,10 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 fn report(error: anyhow::Error) -> Exit {
+    if let Some(error) = error.downcast_ref::<crate::pack::PackError>() {
+        output::note(&format!("airdock: {error}"));
+        return error.exit();
+    }
     output::note(&format!("airdock: {error:#}"));
     if let Some(error) = error.downcast_ref::<crate::store::StoreError>() {
         return error.exit();

@@ -5,6 +5,7 @@ pub mod human;
 pub mod inspect;
 pub mod load;
 mod log;
+pub mod pack;
 pub mod plan;
 mod progress;
 mod reporter;

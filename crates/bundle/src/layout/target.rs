@@ -5,12 +5,8 @@ use std::collections::BTreeMap;
 use crate::digest::Digest;
 use crate::document::{Descriptor, DocumentError, TopEntry};
 use crate::graph;
+use crate::layout::{IMAGE_NAME, REF_NAME};
 use crate::naming::{self, Names};
-
-/// The full name, as containerd and Docker write it.
-const IMAGE_NAME: &str = "io.containerd.image.name";
-/// The specification's own annotation: the tag alone, or any text.
-const REF_NAME: &str = "org.opencontainers.image.ref.name";
 
 /// All entries of `index.json` that describe one digest.
 pub(super) struct Target {

@@ -1,0 +1,62 @@
+//! Where images come from, as it is typed.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use airdock_bundle::platform::Platform;
+
+use super::options::GlobalOptions;
+use crate::pack::PackError;
+use crate::pack::origin::bundle::BundleOrigin;
+use crate::pack::origin::containerd::ContainerdOrigin;
+use crate::pack::origin::{Origin, OriginError};
+
+const CONTAINERD: &str = "containerd:";
+
+/// A source as it is typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A bundle or a layout directory.
+    Bundle(PathBuf),
+    /// A containerd behind its socket.
+    Containerd(PathBuf),
+}
+
+impl FromStr for Source {
+    type Err = Infallible;
+
+    fn from_str(typed: &str) -> Result<Self, Self::Err> {
+        Ok(match typed.strip_prefix(CONTAINERD) {
+            Some(socket) => Self::Containerd(socket.into()),
+            None => Self::Bundle(typed.strip_prefix("oci:").unwrap_or(typed).into()),
+        })
+    }
+}
+
+impl Source {
+    /// The origin that is meant.
+    pub(super) async fn open(
+        &self,
+        platforms: &[Platform],
+        global: &GlobalOptions,
+    ) -> Result<Origin, PackError> {
+        match self {
+            Self::Bundle(path) => {
+                let host = [global.settings.platform.clone()];
+                let platforms = match platforms {
+                    [] => &host[..],
+                    platforms => platforms,
+                };
+                let bundle = BundleOrigin::open(path, platforms);
+                Ok(Origin::Bundle(bundle.map_err(OriginError::from)?))
+            }
+            Self::Containerd(socket) => {
+                let namespace = &global.settings.namespace;
+                let connected = ContainerdOrigin::connect(socket, namespace).await;
+                let connected = connected.map_err(OriginError::from)?;
+                Ok(Origin::Containerd(connected))
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Why no bundle was made.
+
+use airdock_bundle::write::WriteError;
+
+use super::base::BaseError;
+use super::file::FileError;
+use super::making::Failed;
+use super::origin::OriginError;
+use super::origin::bundle::BundleError;
+use super::select::SelectError;
+use crate::exit::Exit;
+
+/// Why no bundle was made.
+#[derive(Debug, thiserror::Error)]
+pub enum PackError {
+    /// An image can't be taken.
+    #[error("{image}: {source}")]
+    Image {
+        /// Its name.
+        image: String,
+        /// The cause.
+        #[source]
+        source: Box<SelectError>,
+    },
+    /// An origin failed.
+    #[error(transparent)]
+    Origin(#[from] OriginError),
+    /// A base can't be used.
+    #[error(transparent)]
+    Base(#[from] BaseError),
+    /// Content is not what it should be.
+    #[error("{error}{}", needing(images))]
+    Write {
+        /// The images that need it.
+        images: Vec<String>,
+        /// The cause.
+        error: WriteError,
+    },
+    /// The file can't be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Which images is said by nobody.
+    #[error("say which images: name them, or give a list with --list")]
+    NoNames,
+    /// No image can be taken.
+    #[error("nothing to pack{}", reasons(.0))]
+    Nothing(Vec<Failed>),
+}
+
+impl From<WriteError> for PackError {
+    fn from(error: WriteError) -> Self {
+        let images = Vec::new();
+        Self::Write { images, error }
+    }
+}
+
+impl PackError {
+    /// The status that the program ends with.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::NoNames => Exit::Usage,
+            Self::File(error) => error.exit(),
+            Self::Origin(error) => origin(error),
+            Self::Image { source, .. } => match &**source {
+                SelectError::Origin(error) => origin(error),
+                SelectError::Damaged { .. } | SelectError::Document { .. } => Exit::Refused,
+                _ => Exit::Failure,
+            },
+            Self::Base(error) => match error {
+                BaseError::Read { .. } => Exit::Unreadable,
+                BaseError::Line { .. } => Exit::Usage,
+                BaseError::Bundle { source, .. } => {
+                    source.verdict().map_or(Exit::Unreadable, Exit::from)
+                }
+            },
+            Self::Write { error, .. } => match error {
+                WriteError::Body { .. } | WriteError::Output { .. } => Exit::Failure,
+                _ => Exit::Refused,
+            },
+            Self::Nothing(_) => Exit::Failure,
+        }
+    }
+}
+
+fn origin(error: &OriginError) -> Exit {
+    match error {
+        OriginError::Bundle(error) => bundle(error),
+        OriginError::Containerd(_) => Exit::Store,
+    }
+}
+
+fn bundle(error: &BundleError) -> Exit {
+    error.verdict().map_or(Exit::Unreadable, Exit::from)
+}
+
+fn needing(images: &[String]) -> String {
+    match images {
+        [] => String::new(),
+        images => format!(" (needed by {})", images.join(", ")),
+    }
+}
+
+fn reasons(failed: &[Failed]) -> String {
+    let reason = |failed: &Failed| format!("; {}: {}", failed.image, failed.reason);
+    failed.iter().map(reason).collect()
+}

@@ -1,0 +1,340 @@
+//! Puts a bundle together, and writes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read};
+
+use airdock_bundle::digest::Digest;
+use airdock_bundle::name::Name;
+use airdock_bundle::write::{Contents, Listed, WriteError};
+use tokio_util::sync::CancellationToken;
+
+use super::error::PackError;
+use super::file::{self, FileError, Written};
+use super::origin::{Blob, Blobs, Origin, Wanted};
+use super::request::Request;
+use super::select::{SelectError, Selected, select};
+
+/// A bundle that was made.
+#[derive(Debug)]
+pub struct Packed {
+    /// What is in it.
+    pub contents: Contents,
+    /// The file.
+    pub file: Written,
+    /// What was asked for and isn't in it.
+    pub failed: Vec<Failed>,
+}
+
+/// An image that can't be packed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// Its name, or its digest where it has none.
+    pub image: String,
+    /// Why: a sentence without a full stop.
+    pub reason: String,
+}
+
+/// What happens while a bundle is made.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress {
+    /// The file is begun, with so many bytes to write.
+    Writing(u64),
+    /// Bytes that were written.
+    Wrote(u64),
+}
+
+/// An image that goes into the bundle.
+#[derive(Debug)]
+struct Chosen {
+    title: String,
+    /// Where the origin is asked for its blobs.
+    name: Name,
+    origin: usize,
+    selected: Selected,
+}
+
+/// What is looked for.
+struct Sought {
+    /// `None` for what an origin lists without a name.
+    name: Option<Name>,
+    listed: Option<(usize, Listed)>,
+}
+
+/// Makes a bundle of what the origins have, asked in their order.
+///
+/// # Errors
+/// Without `keep_going` the first image that can't be had; otherwise when none can, or the file
+/// can't be written. Then nothing is left behind.
+pub async fn pack(
+    origins: &[Origin],
+    request: &Request,
+    cancel: &CancellationToken,
+    progress: impl Fn(Progress) + Clone + Send + 'static,
+) -> Result<Packed, PackError> {
+    file::check(&request.output, request.replace)?;
+    let mut making = Making {
+        origins,
+        request,
+        chosen: Vec::new(),
+        failed: Vec::new(),
+    };
+    making.choose().await?;
+    loop {
+        if making.chosen.is_empty() {
+            return Err(PackError::Nothing(making.failed));
+        }
+        let contents = making.contents()?;
+        let blobs = making.blobs(&contents).await?;
+        let written = write(contents, blobs, request, cancel, progress.clone()).await;
+        match written {
+            Ok((contents, file)) => {
+                let failed = making.failed;
+                return Ok(Packed {
+                    contents,
+                    file,
+                    failed,
+                });
+            }
+            Err(FileError::Bundle(error)) => making.give_up(error)?,
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+struct Making<'a> {
+    origins: &'a [Origin],
+    request: &'a Request,
+    chosen: Vec<Chosen>,
+    failed: Vec<Failed>,
+}
+
+impl Making<'_> {
+    async fn choose(&mut self) -> Result<(), PackError> {
+        for sought in self.sought()? {
+            let title = sought.title();
+            match self.take(sought).await {
+                Ok(chosen) => self.chosen.push(chosen),
+                Err(source) if self.request.keep_going => self.failed.push(Failed {
+                    image: title,
+                    reason: source.to_string(),
+                }),
+                Err(source) => {
+                    let (image, source) = (title, Box::new(source));
+                    return Err(PackError::Image { image, source });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn sought(&self) -> Result<Vec<Sought>, PackError> {
+        let names: BTreeSet<&Name> = self.request.names.iter().collect();
+        if !names.is_empty() {
+            let named = |name: &Name| Sought {
+                name: Some(name.clone()),
+                listed: None,
+            };
+            return Ok(names.into_iter().map(named).collect());
+        }
+        let mut all = Vec::new();
+        for (at, origin) in self.origins.iter().enumerate() {
+            let listed = origin.all().ok_or(PackError::NoNames)?;
+            all.extend(listed.iter().map(|listed| Sought {
+                name: listed.names.first().cloned(),
+                listed: Some((at, listed.clone())),
+            }));
+        }
+        Ok(all)
+    }
+
+    async fn take(&self, sought: Sought) -> Result<Chosen, SelectError> {
+        let title = sought.title();
+        let (origin, listed, name) = match (sought.listed, sought.name) {
+            (Some((origin, listed)), name) => {
+                let name = name.unwrap_or_else(|| nameless(&listed.descriptor.digest));
+                (origin, listed, name)
+            }
+            (None, Some(name)) => self.resolve(name).await?,
+            (None, None) => return Err(self.not_found()),
+        };
+        let from = self.origins.get(origin).ok_or_else(|| self.not_found())?;
+        let subject = listed.descriptor.digest.clone();
+        let platforms = self.request.wanted();
+        let mut selected = select(from, &name, listed, &platforms).await?;
+        if self.request.with_referrers {
+            for referrer in from.referrers(&name, &subject).await? {
+                selected.add(select(from, &name, referrer, &platforms).await?);
+            }
+        }
+        Ok(Chosen {
+            title,
+            name,
+            origin,
+            selected,
+        })
+    }
+
+    async fn resolve(&self, name: Name) -> Result<(usize, Listed, Name), SelectError> {
+        for (at, origin) in self.origins.iter().enumerate() {
+            let Some(descriptor) = origin.resolve(&name).await? else {
+                continue;
+            };
+            if let Some(digest) = name.digest()
+                && *digest != descriptor.digest
+            {
+                let found = descriptor.digest;
+                return Err(SelectError::DigestDiffers { found });
+            }
+            let names = both(&name);
+            return Ok((at, Listed { descriptor, names }, name));
+        }
+        Err(self.not_found())
+    }
+
+    fn not_found(&self) -> SelectError {
+        let origins: Vec<String> = self.origins.iter().map(ToString::to_string).collect();
+        SelectError::NotFound {
+            origins: origins.join(" or "),
+        }
+    }
+
+    fn contents(&self) -> Result<Contents, WriteError> {
+        let mut contents = Contents::default();
+        for Chosen { selected, .. } in &self.chosen {
+            for (digest, bytes) in &selected.documents {
+                contents.add_document(digest, bytes.clone())?;
+            }
+            for (digest, descriptor) in &selected.layers {
+                contents.add_layer(digest, descriptor.size)?;
+            }
+            for listed in &selected.listed {
+                contents.list(listed.descriptor.clone(), listed.names.iter().cloned());
+            }
+            if self.request.docker {
+                let images = selected.docker.iter().cloned();
+                images.for_each(|image| contents.list_for_docker(image));
+            }
+        }
+        for base in &self.request.bases {
+            contents.leave_out(&base.id, |digest| base.digests.contains(digest));
+        }
+        Ok(contents)
+    }
+
+    /// Every layer that is written, from the first image that has it.
+    async fn blobs(&self, contents: &Contents) -> Result<Blobs, PackError> {
+        let mut left: BTreeSet<&Digest> = contents.layers().map(|(digest, _)| digest).collect();
+        let mut wanted: BTreeMap<usize, Vec<Wanted>> = BTreeMap::new();
+        for chosen in &self.chosen {
+            let layers = chosen.selected.layers.values();
+            let mine = layers.filter(|layer| left.remove(&layer.digest));
+            let mine = mine.map(|descriptor| Wanted {
+                name: chosen.name.clone(),
+                descriptor: descriptor.clone(),
+            });
+            wanted.entry(chosen.origin).or_default().extend(mine);
+        }
+        let mut blobs = Blobs::new();
+        for (origin, mut wanted) in wanted {
+            // As they are written.
+            wanted.sort_by(|a, b| a.descriptor.digest.cmp(&b.descriptor.digest));
+            if let Some(origin) = self.origins.get(origin) {
+                blobs.extend(origin.blobs(&wanted).await?);
+            }
+        }
+        Ok(blobs)
+    }
+
+    /// Goes on without the images that need a blob which can't be had.
+    fn give_up(&mut self, error: WriteError) -> Result<(), PackError> {
+        let Some(digest) = error.blob().filter(|_| self.request.keep_going) else {
+            let images = error.blob().map(|digest| self.needing(digest));
+            let images = images.unwrap_or_default();
+            return Err(PackError::Write { images, error });
+        };
+        let needs = |chosen: &Chosen| chosen.selected.layers.contains_key(digest);
+        let failed = self.chosen.iter().filter(|chosen| needs(chosen));
+        let failed = failed.map(|chosen| Failed {
+            image: chosen.title.clone(),
+            reason: error.to_string(),
+        });
+        self.failed.extend(failed);
+        let before = self.chosen.len();
+        self.chosen.retain(|chosen| !needs(chosen));
+        if self.chosen.len() == before {
+            let images = Vec::new();
+            return Err(PackError::Write { images, error });
+        }
+        Ok(())
+    }
+
+    fn needing(&self, digest: &Digest) -> Vec<String> {
+        let chosen = self.chosen.iter();
+        chosen
+            .filter(|chosen| chosen.selected.layers.contains_key(digest))
+            .map(|chosen| chosen.title.clone())
+            .collect()
+    }
+}
+
+impl Sought {
+    fn title(&self) -> String {
+        match (&self.name, &self.listed) {
+            (Some(name), _) => name.to_string(),
+            (None, Some((_, listed))) => listed.descriptor.digest.to_string(),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+impl Selected {
+    fn add(&mut self, other: Self) {
+        self.listed.extend(other.listed);
+        self.documents.extend(other.documents);
+        self.layers.extend(other.layers);
+    }
+}
+
+/// A name with tag and digest stands for two.
+fn both(name: &Name) -> BTreeSet<Name> {
+    let mut names = BTreeSet::from([name.clone().tag_first()]);
+    if let Some(digest) = name.digest() {
+        names.extend(Name::parse(&name.with_digest(digest)).ok());
+    }
+    names
+}
+
+/// Where something without a name is asked for: bundles don't look at it.
+fn nameless(digest: &Digest) -> Name {
+    #[expect(
+        clippy::expect_used,
+        reason = "a constant repository with a checked digest is a name"
+    )]
+    Name::parse(&format!("localhost/nameless@{digest}")).expect("a name")
+}
+
+/// On a thread that may wait for blobs.
+async fn write(
+    contents: Contents,
+    blobs: Blobs,
+    request: &Request,
+    cancel: &CancellationToken,
+    progress: impl Fn(Progress) + Send + 'static,
+) -> Result<(Contents, Written), FileError> {
+    let (request, cancel) = (request.clone(), cancel.clone());
+    let writing = tokio::task::spawn_blocking(move || {
+        progress(Progress::Writing(contents.size()));
+        let mut bodies = |digest: &Digest, _: u64| -> io::Result<Box<dyn Read + '_>> {
+            blobs.get(digest).map_or_else(absent, Blob::open)
+        };
+        let file = file::write(&contents, &request, &cancel, &mut bodies, &mut |bytes| {
+            progress(Progress::Wrote(bytes));
+        })?;
+        Ok((contents, file))
+    });
+    writing.await.unwrap_or(Err(FileError::Worker))
+}
+
+fn absent<'a>() -> io::Result<Box<dyn Read + 'a>> {
+    Err(io::Error::new(io::ErrorKind::NotFound, "it is not there"))
+}

@@ -1,0 +1,198 @@
+//! Bundles and layout directories as an origin.
+
+use std::path::{Path, PathBuf};
+
+use airdock_bundle::archive::{Archive, ArchiveError, EntryId};
+use airdock_bundle::document::Descriptor;
+use airdock_bundle::image::Image;
+use airdock_bundle::name::Name;
+use airdock_bundle::open::{Bundle, Format, OpenError};
+use airdock_bundle::platform::{Matcher, Platform};
+use airdock_bundle::write::Listed;
+use airdock_bundle::{TakeError, Verdict};
+use bytes::Bytes;
+
+use super::{Blob, Blobs, Wanted, spool};
+use crate::output::shown;
+
+/// A bundle that images are taken from.
+#[derive(Debug)]
+pub struct BundleOrigin {
+    path: PathBuf,
+    /// An OCI layout once; a docker-archive for each platform, since only opening it makes the
+    /// manifests of its images.
+    bundles: Vec<Bundle>,
+    listed: Vec<Listed>,
+}
+
+/// Why a bundle doesn't give what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    /// It can't be used.
+    #[error("{}: {source}", shown(path))]
+    Open {
+        /// Where it stands.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: Box<OpenError>,
+    },
+    /// Something in it can't be used.
+    #[error("{}: {source}", shown(path))]
+    Take {
+        /// Where it stands.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: Box<TakeError>,
+    },
+    /// A layer of a compressed bundle can't be put into a temporary file.
+    #[error("{}: cannot unpack it into a temporary file: {source}", shown(path))]
+    Spool {
+        /// The bundle.
+        path: PathBuf,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+impl BundleError {
+    /// What it says of the bundle; `None` where it only says that nobody could look.
+    pub fn verdict(&self) -> Option<Verdict> {
+        match self {
+            Self::Open { source, .. } => source.verdict(),
+            Self::Take { source, .. } => match &**source {
+                TakeError::Image(_) => Some(Verdict::Refused),
+                TakeError::Bundle(error) => error.verdict(),
+            },
+            Self::Spool { .. } => None,
+        }
+    }
+}
+
+impl BundleOrigin {
+    /// Opens a bundle, for images of these platforms.
+    pub fn open(path: &Path, platforms: &[Platform]) -> Result<Self, BundleError> {
+        let failed = |source: OpenError| BundleError::Open {
+            path: path.to_owned(),
+            source: Box::new(source),
+        };
+        let bundles = open_all(path, platforms).map_err(failed)?;
+        let mut listed = Vec::new();
+        for bundle in &bundles {
+            listed.extend(bundle.listed().map_err(failed)?);
+        }
+        let path = path.to_owned();
+        Ok(Self {
+            path,
+            bundles,
+            listed,
+        })
+    }
+
+    /// Where it stands.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it lists.
+    pub fn listed(&self) -> &[Listed] {
+        &self.listed
+    }
+
+    /// Images that are listed and can't be taken, since nothing else tells their digests.
+    pub fn refused(&self) -> impl Iterator<Item = &Image> {
+        let first = self.bundles.first().into_iter();
+        first
+            .flat_map(Bundle::images)
+            .filter(|image| image.target.is_none())
+    }
+
+    /// What a name stands for.
+    pub fn resolve(&self, name: &Name) -> Option<Descriptor> {
+        let tagged = name.clone().tag_first();
+        let listed = self.listed.iter().find(|listed| {
+            let by_digest = || {
+                let digest = name.digest()?;
+                let same = |other: &Name| other.repository() == name.repository();
+                Some(*digest == listed.descriptor.digest && listed.names.iter().any(same))
+            };
+            listed.names.contains(&tagged) || (tagged.tag().is_none() && by_digest() == Some(true))
+        })?;
+        Some(listed.descriptor.clone())
+    }
+
+    /// A document's verified bytes.
+    pub fn document(&self, descriptor: &Descriptor) -> Result<Option<Bytes>, BundleError> {
+        for bundle in &self.bundles {
+            let document = bundle.document(descriptor);
+            if let Some(bytes) = document.map_err(|source| self.failed(source))? {
+                return Ok(Some(bytes));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether it has a layer of this digest and size.
+    pub fn has(&self, descriptor: &Descriptor) -> Result<bool, BundleError> {
+        Ok(self.find(descriptor)?.is_some())
+    }
+
+    /// Layers, where they stand in the file; those of a compressed one are unpacked first.
+    pub fn blobs(&self, wanted: &[Wanted]) -> Result<Blobs, BundleError> {
+        let mut blobs = Blobs::new();
+        for bundle in &self.bundles {
+            let mut packed = Vec::new();
+            for Wanted { descriptor, .. } in wanted {
+                let found = bundle.blob(descriptor);
+                let Some(entry) = found.map_err(|source| self.failed(source))? else {
+                    continue;
+                };
+                let region = bundle.archive().region(entry);
+                match region.map_err(|error| self.unreadable(error))? {
+                    Some(region) => {
+                        blobs.insert(descriptor.digest.clone(), Blob::Region(region));
+                    }
+                    None => packed.push((entry, descriptor.digest.clone())),
+                }
+            }
+            blobs.extend(spool::unpack(&self.path, bundle.archive(), &packed)?);
+        }
+        Ok(blobs)
+    }
+
+    fn find(&self, descriptor: &Descriptor) -> Result<Option<EntryId>, BundleError> {
+        for bundle in &self.bundles {
+            let found = bundle.blob(descriptor);
+            if let Some(entry) = found.map_err(|source| self.failed(source))? {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
+    }
+
+    fn failed(&self, source: TakeError) -> BundleError {
+        let path = self.path.clone();
+        let source = Box::new(source);
+        BundleError::Take { path, source }
+    }
+
+    fn unreadable(&self, error: ArchiveError) -> BundleError {
+        self.failed(TakeError::Bundle(error.into()))
+    }
+}
+
+fn open_all(path: &Path, platforms: &[Platform]) -> Result<Vec<Bundle>, OpenError> {
+    let mut bundles = Vec::new();
+    for platform in platforms {
+        let matcher = Matcher::only(platform.clone());
+        let bundle = Bundle::open(Archive::open(path)?, &matcher)?;
+        let format = bundle.format();
+        bundles.push(bundle);
+        if format == Format::OciLayout {
+            break;
+        }
+    }
+    Ok(bundles)
+}

@@ -1,0 +1,180 @@
+//! Where images come from: bundles, a running containerd, registries.
+//!
+//! An origin answers four questions, and each kind of origin is a variant of [`Origin`] that
+//! answers them with methods of the same names:
+//!
+//! 1. `resolve`: which descriptor does this name stand for? `None` where the origin hasn't it, and
+//!    the next origin is asked.
+//! 2. `document`: the bytes of an index, a manifest or a config. Whoever asks compares them with
+//!    their digest; they are never serialised again.
+//! 3. `referrers`: what refers to a digest (signatures, SBOMs), to be listed beside it.
+//! 4. `blobs`: layers, made ready to be read. It returns at once where it can, and may go on
+//!    working: [`Blob::open`] is called from a thread that may wait, in the order in which the
+//!    file is written, which is the order of digests. So downloads run ahead of the writer, and a
+//!    blob that fails does so when it is opened or read. What is read is compared with digest and
+//!    size by the writer.
+//!
+//! A blob belongs to the name through which it was found: registries give it under that name's
+//! repository only, and with that name's credentials.
+
+pub mod bundle;
+pub mod containerd;
+mod spool;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt as _;
+
+use airdock_bundle::archive::Region;
+use airdock_bundle::digest::Digest;
+use airdock_bundle::document::Descriptor;
+use airdock_bundle::name::Name;
+use airdock_bundle::write::Listed;
+use bytes::Bytes;
+
+use bundle::{BundleError, BundleOrigin};
+use containerd::{ContainerdOrigin, StoredBlob};
+
+use crate::output::shown;
+
+/// Where images come from.
+#[derive(Debug)]
+pub enum Origin {
+    /// A bundle or a layout directory.
+    Bundle(BundleOrigin),
+    /// A running containerd.
+    Containerd(ContainerdOrigin),
+}
+
+/// Why an origin didn't give what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum OriginError {
+    /// A bundle can't be read, or is damaged.
+    #[error(transparent)]
+    Bundle(#[from] BundleError),
+    /// A call to containerd failed.
+    #[error(transparent)]
+    Containerd(#[from] airdock_containerd::Error),
+}
+
+/// A layer that is wanted, and the name through which it was found.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Whose repository has it.
+    pub name: Name,
+    /// Its digest and size.
+    pub descriptor: Descriptor,
+}
+
+/// Layers that are ready, or being made so.
+pub type Blobs = BTreeMap<Digest, Blob>;
+
+/// A layer that can be read.
+#[derive(Debug)]
+pub enum Blob {
+    /// Part of a file, or all of it.
+    Region(Region),
+    /// In a containerd.
+    Stored(StoredBlob),
+}
+
+impl Blob {
+    /// Its bytes, from the start. Reading may wait for them.
+    pub fn open(&self) -> io::Result<Box<dyn Read + '_>> {
+        match self {
+            Self::Region(region) => Ok(Box::new(RegionReader {
+                file: &region.file,
+                offset: region.offset,
+                left: region.len,
+            })),
+            Self::Stored(blob) => Ok(Box::new(blob.open())),
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bundle(bundle) => f.pad(&shown(bundle.path())),
+            Self::Containerd(containerd) => write!(f, "containerd:{}", shown(containerd.socket())),
+        }
+    }
+}
+
+impl Origin {
+    /// What a name stands for; `None` where it isn't here.
+    pub async fn resolve(&self, name: &Name) -> Result<Option<Descriptor>, OriginError> {
+        match self {
+            Self::Bundle(bundle) => Ok(bundle.resolve(name)),
+            Self::Containerd(containerd) => Ok(containerd.resolve(name).await?),
+        }
+    }
+
+    /// Everything that is listed here, where that can be asked.
+    pub fn all(&self) -> Option<&[Listed]> {
+        match self {
+            Self::Bundle(bundle) => Some(bundle.listed()),
+            Self::Containerd(_) => None,
+        }
+    }
+
+    /// An index, a manifest or a config; `None` where it isn't here.
+    pub async fn document(
+        &self,
+        _name: &Name,
+        descriptor: &Descriptor,
+    ) -> Result<Option<Bytes>, OriginError> {
+        match self {
+            Self::Bundle(bundle) => Ok(bundle.document(descriptor)?),
+            Self::Containerd(containerd) => Ok(containerd.document(descriptor).await?),
+        }
+    }
+
+    /// What refers to a digest, with the names that it has itself.
+    pub async fn referrers(
+        &self,
+        _name: &Name,
+        _subject: &Digest,
+    ) -> Result<Vec<Listed>, OriginError> {
+        match self {
+            Self::Bundle(_) | Self::Containerd(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Whether a layer is here, as far as that is known without asking for it.
+    pub fn may_have(&self, descriptor: &Descriptor) -> Result<bool, OriginError> {
+        match self {
+            Self::Bundle(bundle) => Ok(bundle.has(descriptor)?),
+            Self::Containerd(containerd) => Ok(containerd.has(descriptor)),
+        }
+    }
+
+    /// Layers, made ready. Those that can't be had are absent, or fail when they are opened.
+    pub async fn blobs(&self, wanted: &[Wanted]) -> Result<Blobs, OriginError> {
+        match self {
+            Self::Bundle(bundle) => Ok(bundle.blobs(wanted)?),
+            Self::Containerd(containerd) => Ok(containerd.blobs(wanted)),
+        }
+    }
+}
+
+/// Reads part of a file, wherever its own position is.
+struct RegionReader<'a> {
+    file: &'a File,
+    offset: u64,
+    left: u64,
+}
+
+impl Read for RegionReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let room = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let room = room.min(buffer.len());
+        let room = buffer.get_mut(..room).unwrap_or_default();
+        let count = self.file.read_at(room, self.offset)?;
+        self.offset += count as u64;
+        self.left -= count as u64;
+        Ok(count)
+    }
+}
