@@ -5,6 +5,7 @@ mod ask;
 mod config;
 mod doctor;
 mod images;
+mod images_of;
 mod inspect;
 mod load;
 mod options;
@@ -65,6 +66,8 @@ enum Command {
     Status(status::StatusOptions),
     /// Lists every name that a bundle in a watched directory holds.
     Images(images::ImagesOptions),
+    /// Prints the images that Kubernetes manifests, Helm's output or lists name.
+    ImagesOf(images_of::ImagesOfOptions),
     /// Waits until what is on disk now is in the store, read back.
     Wait(wait::WaitOptions),
     /// Checks what could stand in the way on this node, and says how to mend it.
@@ -105,6 +108,7 @@ fn run(cli: Cli, given: BTreeMap<String, Given>) -> anyhow::Result<Exit> {
         Command::Verify(options) => verify::run(&global, &options),
         Command::Status(options) => runtime()?.block_on(status::run(&global, options)),
         Command::Images(options) => runtime()?.block_on(images::run(&global, options)),
+        Command::ImagesOf(options) => images_of::run(&global, &options),
         Command::Wait(options) => runtime()?.block_on(wait::run(&global, options)),
         Command::Doctor(options) => runtime()?.block_on(doctor::run(&global, options)),
         Command::Why(options) => runtime()?.block_on(why::run(&global, options)),

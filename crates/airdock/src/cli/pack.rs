@@ -14,12 +14,12 @@ use super::source::Source;
 use crate::config::PlatformText;
 use crate::exit::Exit;
 use crate::output::pack::Report;
-use crate::output::{self, Bars, Format};
+use crate::output::{self, Bars, Format, shown};
 use crate::pack::base::Base;
 use crate::pack::origin::Origin;
 use crate::pack::request::Request;
 use crate::pack::{PackError, Progress, pack};
-use crate::workload;
+use crate::workload::{self, Fields};
 
 #[derive(Debug, Args)]
 pub(super) struct PackOptions {
@@ -105,10 +105,10 @@ pub(super) async fn make(
 ) -> anyhow::Result<Exit> {
     let bars = Bars::new();
     let cancel = super::watch::stopped_by_signals();
-    let (shown, path) = (bars.clone(), request.output.clone());
+    let (bar, path) = (bars.clone(), request.output.clone());
     let progress = move |progress| match progress {
-        Progress::Writing(total) => shown.start(&path, total),
-        Progress::Wrote(bytes) => shown.advance(bytes),
+        Progress::Writing(total) => bar.start(&path, total),
+        Progress::Wrote(bytes) => bar.advance(bytes),
     };
     let packed = pack(origins, request, &cancel, progress).await;
     bars.clear();
@@ -143,10 +143,8 @@ impl PackOptions {
             names.push(Name::parse(image).with_context(|| escaped(image).to_string())?);
         }
         for path in &self.list {
-            let text = std::fs::read_to_string(path);
-            let text = text.with_context(|| path.display().to_string())?;
-            let listed = workload::names(&text).with_context(|| path.display().to_string())?;
-            names.extend(listed);
+            let listed = workload::read(path, Fields::Pods);
+            names.extend(listed.with_context(|| shown(path))?);
         }
         Ok(names)
     }

@@ -1,4 +1,4 @@
-//! Lists with one name a line, as `k0s airgap list-images` prints and k3s and RKE2 publish them.
+//! Lists with one name a line.
 
 use std::collections::BTreeSet;
 
@@ -7,20 +7,32 @@ use airdock_bundle::name::Name;
 
 use super::WorkloadError;
 
+/// Whether every line is one word that no YAML document starts or holds: a name has a colon within
+/// only.
+pub(super) fn is_list(text: &str) -> bool {
+    let is_name = |word: &str| {
+        let is_word = !word.contains(char::is_whitespace) && !word.ends_with(':');
+        is_word && !word.starts_with(['{', '[', ']', '}', '%', '"']) && word != "---"
+    };
+    words(text).all(|(_, word)| is_name(word))
+}
+
 /// The names; `#` starts a comment.
 pub(super) fn names(text: &str) -> Result<BTreeSet<Name>, WorkloadError> {
-    let lines = text.lines().enumerate();
-    let words = lines.filter_map(|(at, line)| {
-        let word = line.split('#').next().unwrap_or_default().trim();
-        (!word.is_empty()).then_some((at + 1, word))
-    });
-    words
+    words(text)
         .map(|(line, word)| {
-            Name::parse(word).map_err(|source| WorkloadError::Line {
+            Name::parse(word).map_err(|cause| WorkloadError::Line {
                 line,
                 given: escaped(word).to_string(),
-                source,
+                cause,
             })
         })
         .collect()
+}
+
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().filter_map(|(at, line)| {
+        let word = line.split('#').next().unwrap_or_default().trim();
+        (!word.is_empty()).then_some((at + 1, word))
+    })
 }
