@@ -1,6 +1,7 @@
 //! The content store: blobs by digest, and ingests, which are blobs on their way in.
 
 mod session;
+mod wire;
 pub mod write;
 
 use bytes::Bytes;

@@ -13,6 +13,7 @@ use super::context::Context;
 use super::event::Event;
 use super::failure::Failure;
 use super::plan::{BundlePlan, Holding, plan};
+use super::publish::write_names;
 use super::retry::Retry;
 use super::run::{Agent, StoreState};
 use super::tracked::{State, Tracked};
@@ -352,5 +353,5 @@ async fn restore_bundle(
     for blob in &plan.relabel {
         session.relabel(blob).await?;
     }
-    Ok(session.publish(&plan.steps).await?)
+    write_names(session, &plan.steps, context).await
 }

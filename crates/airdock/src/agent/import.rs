@@ -2,13 +2,17 @@
 //!
 //! A bundle that can be read anywhere gives several blobs at once, the largest first. One that
 //! must be decompressed gives them in its own order, in one pass, while earlier ones are still
-//! being written. What is kept in memory goes last: configs, and documents after what they refer to.
+//! being written. What is kept in memory goes beside either: configs, and documents after what
+//! they refer to.
 
+mod buffers;
 mod damaged;
+mod queue;
 mod random;
+mod sending;
 mod stream;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use airdock_bundle::archive::{ArchiveError, EntryId};
@@ -22,18 +26,17 @@ use bytes::Bytes;
 use super::context::Context;
 use super::event::Event;
 use super::failure::Failure;
-use super::offer::OfferedBlob;
+use super::offer::{BlobKind, OfferedBlob};
 use super::open::Opened;
 use super::plan::BundlePlan;
 use super::space;
 use crate::store::{Put, Session, StoreError};
+use buffers::Buffers;
+use queue::Queue;
 
 /// Blobs up to this size are sent in one message with their commit: it saves the daemon a
 /// transaction, and is well under the 16 MiB that it takes as one message.
-pub(super) const WHOLE: u64 = 1024 * 1024;
-
-/// Blobs under way at once: one a connection.
-pub(super) const CONCURRENT_BLOBS: usize = 3;
+pub(super) const WHOLE: u64 = CHUNK as u64;
 
 /// The size of a message of a large blob, and how many wait for the store: what is read ahead
 /// is bounded by their product times the blobs under way.
@@ -72,9 +75,6 @@ pub(super) enum Origin {
     Memory(Bytes),
     Entry(EntryId),
 }
-
-/// A blob to send, and how it went.
-type Outcome = (OfferedBlob, Result<Put, StoreError>);
 
 /// Sends what the store lacks.
 pub async fn import(planned: Planned, context: &Context) -> Result<Complete, Failure> {
@@ -121,31 +121,25 @@ impl Complete {
     async fn bring(&mut self, context: &Context) -> Result<(), Failure> {
         self.secure(context).await?;
         let origins = Arc::new(origins(&self.opened.bundle));
-        let is_large =
-            |blob: &OfferedBlob| matches!(origins.get(&blob.digest), Some(Origin::Entry(_)));
-        let (large, kept): (Vec<_>, Vec<_>) = self.plan.write.iter().cloned().partition(is_large);
-        let streamed = self.must_stream(&large, &origins)?;
+        let streamed = self.streamed(&origins)?;
         let sender = Sender {
             bundle: Arc::clone(&self.opened.bundle),
             session: &self.session,
             origins: Arc::clone(&origins),
             context,
             path: &self.opened.path,
+            buffers: Buffers::new(CHUNK),
         };
-        let mut outcomes = if streamed {
-            stream::send(&sender, large).await?
-        } else {
-            random::send(&sender, large).await?
+        let coming: HashSet<&Digest> = streamed.iter().map(|blob| &blob.digest).collect();
+        let queue = Queue::new(&self.plan.write, |blob| coming.contains(&blob.digest));
+        let outcomes = match streamed.is_empty() {
+            true => sending::send(&sender, queue, None).await?,
+            false => stream::send(&sender, queue, streamed).await?,
         };
-        // Each document after its children: the plan lists them in that order.
-        for blob in kept {
-            let sent = context.unless_cancelled(sender.send_one(&blob)).await?;
-            outcomes.push((blob, sent));
-        }
         for blob in &self.plan.relabel {
             self.session.relabel(blob).await?;
         }
-        let doubted = self.settle(outcomes)?;
+        let doubted = self.settle(outcomes);
         let bundle = Arc::clone(&self.opened.bundle);
         self.damaged = damaged::among(doubted, bundle, origins).await?;
         Ok(())
@@ -163,33 +157,36 @@ impl Complete {
         Ok(())
     }
 
-    /// Whether the blobs can only be had by decompressing the whole bundle.
-    fn must_stream(
-        &self,
-        blobs: &[OfferedBlob],
-        origins: &HashMap<Digest, Origin>,
-    ) -> Result<bool, Failure> {
-        let entry = blobs.iter().find_map(|b| match origins.get(&b.digest) {
-            Some(Origin::Entry(entry)) => Some(*entry),
-            _ => None,
-        });
-        let Some(entry) = entry else {
-            return Ok(false);
-        };
-        Ok(self.opened.bundle.archive().region(entry)?.is_none())
-    }
-
-    /// Sums up; returns the blobs that the store took for something else than they should be.
-    fn settle(&mut self, outcomes: Vec<Outcome>) -> Result<Vec<Digest>, Failure> {
-        let mut doubted = Vec::new();
-        for (blob, outcome) in outcomes {
-            match outcome? {
-                Put::Sent => self.bytes_sent += blob.size,
-                Put::Present => self.bytes_skipped += blob.size,
-                Put::Differs => doubted.push(blob.digest),
+    /// The blobs that can only be had by decompressing the whole bundle.
+    fn streamed(&self, origins: &HashMap<Digest, Origin>) -> Result<Vec<OfferedBlob>, Failure> {
+        let mut streamed = Vec::new();
+        for blob in &self.plan.write {
+            if let Some(Origin::Entry(entry)) = origins.get(&blob.digest)
+                && self.opened.bundle.archive().region(*entry)?.is_none()
+            {
+                streamed.push(blob.clone());
             }
         }
-        Ok(doubted)
+        Ok(streamed)
+    }
+
+    /// Sums up; returns the blobs that the store took for something else than they should be, or
+    /// that no pass over the bundle came to.
+    fn settle(&mut self, outcomes: Vec<(OfferedBlob, Put)>) -> Vec<Digest> {
+        let leaves = self.plan.write.iter().filter(|b| b.kind == BlobKind::Leaf);
+        let mut doubted: BTreeSet<Digest> = leaves.map(|blob| blob.digest.clone()).collect();
+        for (blob, put) in outcomes {
+            match put {
+                Put::Sent => self.bytes_sent += blob.size,
+                Put::Present => self.bytes_skipped += blob.size,
+                Put::Differs => {
+                    doubted.insert(blob.digest);
+                    continue;
+                }
+            }
+            doubted.remove(&blob.digest);
+        }
+        doubted.into_iter().collect()
     }
 }
 
@@ -200,6 +197,7 @@ pub(super) struct Sender<'a> {
     pub origins: Arc<HashMap<Digest, Origin>>,
     pub context: &'a Context,
     pub path: &'a std::path::Path,
+    buffers: Buffers,
 }
 
 impl Sender<'_> {
@@ -219,7 +217,10 @@ impl Sender<'_> {
     pub(super) async fn send_one(&self, blob: &OfferedBlob) -> Result<Put, StoreError> {
         let body = match self.origins.get(&blob.digest) {
             Some(Origin::Memory(bytes)) => Body::Whole(bytes.clone()),
-            Some(Origin::Entry(entry)) => random::body(&self.bundle, *entry, blob.size).await?,
+            Some(Origin::Entry(entry)) => {
+                let archive = self.bundle.archive();
+                random::body(archive, *entry, blob.size, &self.buffers).await?
+            }
             None => return Ok(Put::Differs),
         };
         self.put(blob, body).await

@@ -16,6 +16,7 @@ use super::import::Complete;
 use super::offer::{Offer, OfferedImage};
 use super::open::Opened;
 use super::plan::{Action, Step};
+use crate::store::Session;
 use crate::store::view::{Record, View};
 
 /// CRI follows the store's events one at a time: a bundle of many images takes it a moment.
@@ -101,11 +102,12 @@ async fn named(complete: &Complete, context: &Context) -> Result<Published, Fail
             reason: reasons(&refused).unwrap_or_default(),
         });
     }
-    let steps = sound_steps(complete, &context.first);
+    let [first, rest] = sound_steps(complete, &context.first);
+    let steps = [first.as_slice(), &rest].concat();
     is_whole(&steps, &offer, &context.store.view().await?)?;
-    context
-        .unless_cancelled(complete.session.publish(&steps))
-        .await??;
+    for steps in [&first, &rest] {
+        write_names(&complete.session, steps, context).await?;
+    }
     let view = context.store.view().await?;
     read_back(&steps, &offer, &view)?;
     Ok(Published {
@@ -117,6 +119,19 @@ async fn named(complete: &Complete, context: &Context) -> Result<Published, Fail
         bytes_skipped: complete.bytes_skipped,
         records: view.records,
     })
+}
+
+/// Writes names, all of them unless the program is being stopped.
+pub async fn write_names(
+    session: &Session,
+    steps: &[Step],
+    context: &Context,
+) -> Result<(), Failure> {
+    session.publish(steps, &context.cancel).await?;
+    match context.cancel.is_cancelled() {
+        true => Err(Failure::Cancelled),
+        false => Ok(()),
+    }
 }
 
 /// Asks CRI for what kubelet will ask it for. It follows the store with a little delay; what it
@@ -187,20 +202,15 @@ fn refused_by_structure(opened: &Opened) -> Vec<Refused> {
     refused.collect()
 }
 
-/// The names of whole images, those that others wait for first.
-fn sound_steps(complete: &Complete, first: &First) -> Vec<Step> {
+/// The names of whole images: of those that others wait for, and of the rest.
+fn sound_steps(complete: &Complete, first: &First) -> [Vec<Step>; 2] {
     let image = |step: &Step| complete.opened.offer.images.get(step.image);
     let damaged = |image| damaged_blob(image, &complete.damaged).is_some();
     let is_sound = |step: &&Step| image(step).is_some_and(|image| !damaged(image));
-    let mut steps: Vec<Step> = complete
-        .plan
-        .steps
-        .iter()
-        .filter(is_sound)
-        .cloned()
-        .collect();
-    steps.sort_by_key(|step| !image(step).is_some_and(|image| first.has(image)));
-    steps
+    let steps = complete.plan.steps.iter().filter(is_sound).cloned();
+    let is_first = |step: &Step| image(step).is_some_and(|image| first.has(image));
+    let (first, rest) = steps.partition(is_first);
+    [first, rest]
 }
 
 /// What we report is what the store says after the fact.

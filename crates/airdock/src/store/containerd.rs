@@ -4,7 +4,6 @@ mod usage;
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -13,18 +12,21 @@ use airdock_containerd::{
     Body, Client, ContentInfo, Error, Labels, Record as ImageRecord, Target, WriteRequest, Written,
 };
 use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use tokio::sync::RwLock;
+use tokio_util::sync::CancellationToken;
 
 use super::labels;
 use super::view::{Record, Stored, View};
+use super::writers::Writers;
 use super::{Put, Role, StoreError};
 use crate::agent::offer::OfferedBlob;
 use crate::agent::plan::{Action, Orphan, Step};
 use crate::config::OnRemove;
 
-/// Connections for blobs: one HTTP/2 connection doesn't fill the daemon, more than a few only
-/// queue before its metadata lock.
-const WRITE_CONNECTIONS: usize = 3;
+/// Images whose names are written at once: the daemon's metadata takes one name at a time, and
+/// another is ready when it is free.
+const IMAGES_AT_ONCE: usize = 3;
 
 /// A lease ends by itself after this: longer than any import, since it can't be extended, short
 /// enough that what a killed process left behind goes.
@@ -43,8 +45,7 @@ const CONTENT: (&str, &str) = ("io.containerd.content.v1", "content");
 #[derive(Debug)]
 pub struct ContainerdStore {
     client: Client,
-    writers: Vec<Client>,
-    next_writer: AtomicUsize,
+    writers: Writers,
     /// What our leases and ingests start with.
     prefix: String,
     /// Leases of sessions that have ended, and that the daemon wouldn't take back yet.
@@ -58,9 +59,8 @@ impl ContainerdStore {
     pub fn new(socket: &Path, namespace: &str, role: &Role) -> Result<Self, StoreError> {
         let client = Client::connect(socket, namespace)?;
         Ok(Self {
-            writers: client.connections(WRITE_CONNECTIONS),
+            writers: Writers::beside(&client),
             client,
-            next_writer: AtomicUsize::new(0),
             prefix: role.prefix(),
             leftovers: Mutex::default(),
             discarding: RwLock::default(),
@@ -302,7 +302,8 @@ impl Session {
             size: blob.size,
             labels: gc_labels(blob),
         };
-        match self.writer().write(Some(&self.lease), request, body).await {
+        let writer = self.store.writers.lend(&self.store.client);
+        match writer.write(Some(&self.lease), request, body).await {
             Ok(Written::Committed) => Ok(Put::Sent),
             Ok(Written::AlreadyExists) => {
                 self.relabel(blob).await?;
@@ -324,8 +325,35 @@ impl Session {
         Ok(client.content_update_labels(&digest, wanted).await?)
     }
 
-    /// Writes names one after the other: a tag comes after what stands behind it.
-    pub async fn publish(&self, steps: &[Step]) -> Result<(), StoreError> {
+    /// Writes the names of each image one after the other, for a tag comes after what stands
+    /// behind it; several images at once. After a failure, or once it shall `stop`, no further
+    /// image is begun.
+    ///
+    /// What was begun is always waited for: a call that is let go may still be carried out, and
+    /// its name would appear after the lease is gone and the blobs with it.
+    pub async fn publish(
+        &self,
+        steps: &[Step],
+        stop: &CancellationToken,
+    ) -> Result<(), StoreError> {
+        let mut images = steps.chunk_by(|a, b| a.image == b.image);
+        let mut under_way = FuturesUnordered::new();
+        let mut outcome = Ok(());
+        loop {
+            while outcome.is_ok() && !stop.is_cancelled() && under_way.len() < IMAGES_AT_ONCE {
+                match images.next() {
+                    Some(steps) => under_way.push(self.publish_image(steps)),
+                    None => break,
+                }
+            }
+            match under_way.next().await {
+                Some(ended) => outcome = outcome.and(ended),
+                None => return outcome,
+            }
+        }
+    }
+
+    async fn publish_image(&self, steps: &[Step]) -> Result<(), StoreError> {
         for step in steps {
             self.publish_one(step).await?;
         }
@@ -382,14 +410,6 @@ impl Session {
             }
         }
         self.store.leftovers().insert(self.lease);
-    }
-
-    fn writer(&self) -> &Client {
-        let writers = &self.store.writers;
-        let next = self.store.next_writer.fetch_add(1, Ordering::Relaxed);
-        writers
-            .get(next % writers.len().max(1))
-            .unwrap_or(&self.store.client)
     }
 }
 

@@ -7,6 +7,7 @@ pub mod labels;
 pub mod layout;
 pub mod records;
 pub mod view;
+mod writers;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use airdock_bundle::digest::Digest;
 use airdock_containerd::Body;
+use tokio_util::sync::CancellationToken;
 
 use crate::agent::offer::OfferedBlob;
 use crate::agent::plan::{Orphan, Step};
@@ -220,10 +222,15 @@ impl Session {
         }
     }
 
-    /// Creates, moves and holds names, in order.
-    pub async fn publish(&self, steps: &[Step]) -> Result<(), StoreError> {
+    /// Creates, moves and holds names, those of an image in order. Once it shall `stop`, what was
+    /// begun is ended and the rest is left.
+    pub async fn publish(
+        &self,
+        steps: &[Step],
+        stop: &CancellationToken,
+    ) -> Result<(), StoreError> {
         match self {
-            Self::Containerd(session) => session.publish(steps).await,
+            Self::Containerd(session) => session.publish(steps, stop).await,
             Self::Layout(session) => session.publish(steps).await,
         }
     }

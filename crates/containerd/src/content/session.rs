@@ -5,14 +5,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::time::timeout;
-use tokio_stream::wrappers::UnboundedReceiverStream;
-use tonic::{Status, Streaming};
+use tonic::{Response, Status, Streaming};
 
+use super::wire::{self, Messages};
 use super::write::{BodyError, Chunks};
-use crate::client::{Client, service};
+use crate::client::Client;
 use crate::error::{Call, Error};
 use crate::limits::{CALL_DEADLINE, COMMIT_DEADLINE, WRITE_IDLE, WRITE_SIZE, WRITE_WINDOW};
-use crate::proto::content::content_client::ContentClient;
 use crate::proto::content::{WriteAction, WriteContentRequest, WriteContentResponse};
 use crate::proto::{signed, unsigned};
 
@@ -47,9 +46,8 @@ impl<'a> Session<'a> {
         let (requests, queue) = mpsc::unbounded_channel();
         // The daemon opens the stream on its side only once a message is there.
         let _ = requests.send(first);
-        let request = client.leased(call, UnboundedReceiverStream::new(queue))?;
-        let mut service = service!(client, ContentClient<_>);
-        let pending = service.write(request);
+        let request = client.leased(call, Messages::new(queue))?;
+        let pending = async { wire::write(client, request).await.map(Response::new) };
         let mut session = Session {
             client,
             call,

@@ -12,52 +12,28 @@ use airdock_bundle::archive::{ArchiveError, EntryId};
 use airdock_bundle::open::Bundle;
 use airdock_containerd::{Body, BodyError};
 use bytes::{Bytes, BytesMut};
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 
-use super::{CHUNK, CHUNKS_AHEAD, CONCURRENT_BLOBS, Origin, Outcome, Sender, WHOLE};
+use super::queue::Queue;
+use super::sending::{self, Handed};
+use super::{CHUNK, CHUNKS_AHEAD, Origin, Sender, WHOLE};
 use crate::agent::failure::Failure;
 use crate::agent::offer::OfferedBlob;
+use crate::store::Put;
 
-/// Sends blobs in the order in which they come out of the bundle.
+/// Sends the rest of the queue, and `blobs` in the order in which they come out of the bundle.
 pub(super) async fn send(
     sender: &Sender<'_>,
+    queue: Queue,
     blobs: Vec<OfferedBlob>,
-) -> Result<Vec<Outcome>, Failure> {
+) -> Result<Vec<(OfferedBlob, Put)>, Failure> {
     let wanted = wanted(sender, blobs);
-    let (handover, mut handed) = mpsc::channel(1);
+    let (handover, handed) = mpsc::channel(1);
     let bundle = Arc::clone(&sender.bundle);
     let pass = tokio::task::spawn_blocking(move || Cutter::run(&bundle, wanted, handover));
-    let mut sending = FuturesUnordered::new();
-    let mut outcomes = Vec::new();
-    let mut open = true;
-    while open || !sending.is_empty() {
-        let has_room = open && sending.len() < CONCURRENT_BLOBS;
-        let step = async {
-            tokio::select! {
-                blob = handed.recv(), if has_room => Step::Handed(blob),
-                Some(outcome) = sending.next(), if !sending.is_empty() => Step::Done(outcome),
-            }
-        };
-        match sender.context.unless_cancelled(step).await? {
-            Step::Handed(Some((blob, body))) => sending.push(async move {
-                let outcome = sender.put(&blob, body).await;
-                (blob, outcome)
-            }),
-            Step::Handed(None) => open = false,
-            Step::Done((blob, outcome)) => outcomes.push((blob, Ok(outcome?))),
-        }
-    }
+    let outcomes = sending::send(sender, queue, Some(handed)).await?;
     pass.await.unwrap_or(Ok(()))?;
     Ok(outcomes)
-}
-
-type Handed = (OfferedBlob, Body);
-
-enum Step {
-    Handed(Option<Handed>),
-    Done(Outcome),
 }
 
 fn wanted(sender: &Sender<'_>, blobs: Vec<OfferedBlob>) -> HashMap<EntryId, Wanted> {
