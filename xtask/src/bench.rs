@@ -11,6 +11,7 @@ mod machine;
 mod measure;
 mod memory;
 mod pairs;
+mod reading;
 mod row;
 mod side;
 mod statistics;
@@ -27,7 +28,7 @@ use crate::release;
 use crate::shell::{say, step};
 use bundles::Bundles;
 use case::Case;
-use row::Rows;
+use row::{Row, Rows};
 
 /// The releases that are measured: the newest, and the oldest that is served.
 const RELEASES: [Version; 2] = [Version::V2_1, Version::V1_6];
@@ -44,12 +45,15 @@ pub(crate) struct BenchOptions {
         value_name = "CASE"
     )]
     case: Vec<Case>,
-    /// Pairs of runs in each case
-    #[arg(long, default_value_t = 5, value_name = "N")]
-    runs: usize,
+    /// Pairs of runs in each case, instead of as many as the case has by default
+    #[arg(long, value_name = "N")]
+    runs: Option<usize>,
     /// Only this containerd: 2.1 or 1.6
     #[arg(long, value_name = "RELEASE")]
     daemon: Option<String>,
+    /// Measure this program instead of the one that is built here
+    #[arg(long, value_name = "FILE")]
+    airdock: Option<PathBuf>,
 }
 
 /// What all cases share.
@@ -57,42 +61,90 @@ pub(crate) struct BenchOptions {
 pub(super) struct Bench {
     /// The release binary.
     airdock: PathBuf,
-    /// The bare writer.
+    /// The bare writer, where a case needs it.
     push: PathBuf,
-    runs: usize,
+    /// Where the case shall not say it.
+    runs: Option<usize>,
     bundles: Bundles,
 }
 
-/// Runs the cases, prints a row for each and writes `docs/benchmarks.md`.
+/// Runs the cases, prints a row for each and writes `docs/benchmarks.md`. A case that fails has a
+/// row that says so, and the others go on.
 pub(crate) fn run(options: &BenchOptions) -> anyhow::Result<ExitCode> {
     let releases = releases(options.daemon.as_deref())?;
-    let bench = step("release binaries", || Bench::prepare(options.runs))?;
+    let cases = Case::wanted(&options.case);
+    let bench = step("release binaries", || Bench::prepare(options, &cases))?;
+    step("bundles", || bench.make_bundles(&cases))?;
     let mut rows = Rows::load(&folder().join("rows.json"));
-    for case in Case::wanted(&options.case) {
+    let mut all_well = true;
+    for case in cases {
         for &version in releases.iter().filter(|&&v| case.is_measured_on(v)) {
-            let name = format!("{} on containerd {version}", case.letter());
-            for row in step(&name, || case.run(&bench, version))? {
-                say(&row.to_string());
-                rows.put(row);
-            }
+            let measured = measure_case(&bench, case, version);
+            all_well &= measured.iter().all(|row| !row.failed);
+            rows.replace(&case.letter(), &version.to_string(), measured);
             rows.save()?;
+            std::fs::write(repository().join(DOCUMENT), document(options, &rows))?;
         }
     }
-    let document = machine::describe(options) + &rows.table();
-    std::fs::write(repository().join("docs/benchmarks.md"), document)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(if all_well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn measure_case(bench: &Bench, case: Case, version: Version) -> Vec<Row> {
+    let name = format!("{} on containerd {version}", case.letter());
+    let measured = step(&name, || Ok(case.run(bench, version)));
+    let measured = measured.unwrap_or_default();
+    for row in &measured {
+        say(&row.to_string());
+    }
+    measured
+}
+
+/// What is written: the machine, the figures, and how they are to be read.
+fn document(options: &BenchOptions, rows: &Rows) -> String {
+    machine::describe(options) + &rows.table() + reading::READING
 }
 
 impl Bench {
-    fn prepare(runs: usize) -> anyhow::Result<Self> {
+    fn prepare(options: &BenchOptions, cases: &[Case]) -> anyhow::Result<Self> {
+        let push = ["--package=airdock-containerd", "--example=push"];
         Ok(Self {
-            airdock: release::compile(&["--package=airdock"])?,
-            push: release::compile(&["--package=airdock-containerd", "--example=push"])?,
-            runs: runs.max(1),
+            airdock: match &options.airdock {
+                Some(built) => built.clone(),
+                None => release::compile(&["--package=airdock"])?,
+            },
+            push: match cases.contains(&Case::K) {
+                true => release::compile(&push)?,
+                false => PathBuf::new(),
+            },
+            runs: options.runs.map(|runs| runs.max(1)),
             bundles: Bundles::below(&folder())?,
         })
     }
+
+    /// Makes what isn't there yet, so that no case's time has it.
+    fn make_bundles(&self, cases: &[Case]) -> anyhow::Result<()> {
+        let names = cases.iter().flat_map(|case| case.bundles());
+        for name in names {
+            self.bundles.get(name)?;
+        }
+        if cases.iter().any(|case| matches!(case, Case::D | Case::J)) {
+            self.bundles.many(idle::BUNDLES)?;
+        }
+        Ok(())
+    }
+
+    /// How often something is measured that is measured `times` by default.
+    fn times(&self, times: usize) -> usize {
+        self.runs.unwrap_or(times)
+    }
 }
+
+/// Where the figures are written.
+const DOCUMENT: &str = "docs/benchmarks.md";
 
 /// Where bundles and rows are kept between runs.
 fn folder() -> PathBuf {

@@ -9,6 +9,12 @@ use super::row::Row;
 use super::side::Side;
 use super::{Bench, idle, latency, memory};
 
+/// Pairs of runs where a ratio near a goal counts.
+const CENTRAL: usize = 5;
+
+/// Pairs of runs where the goal is far away, or none was set.
+const FEW: usize = 3;
+
 /// A case. Letters, for they are typed and stand in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Case {
@@ -46,26 +52,41 @@ impl Case {
         version == Version::V2_1 || !self.pairs(version).is_empty()
     }
 
-    /// Runs it.
-    pub(super) fn run(self, bench: &Bench, version: Version) -> anyhow::Result<Vec<Row>> {
-        match self {
-            Self::D => idle::restart(bench, version),
-            Self::G => latency::arrival(bench, version),
-            Self::H => latency::healing(bench, version),
+    /// Runs it. What fails is a row that says so.
+    pub(super) fn run(self, bench: &Bench, version: Version) -> Vec<Row> {
+        let rows = match self {
+            Self::D => vec![idle::restart(bench, version)],
+            Self::G => vec![latency::arrival(bench, version)],
+            Self::H => vec![latency::healing(bench, version)],
             Self::I => memory::peak(bench, version),
-            Self::J => idle::minute(bench, version),
+            Self::J => vec![idle::minute(bench, version)],
             _ => {
                 let pairs = self.pairs(version).into_iter();
                 pairs
                     .map(|pair| pairs::run(bench, version, &pair))
                     .collect()
             }
+        };
+        let row = |row: anyhow::Result<Row>| {
+            row.unwrap_or_else(|error| Row::failure(self.letter(), version, &error))
+        };
+        rows.into_iter().map(row).collect()
+    }
+
+    /// The bundles that it needs, beside those that it makes for itself.
+    pub(super) fn bundles(self) -> Vec<Name> {
+        let pairs = self.pairs(Version::V2_1).into_iter();
+        let compared = pairs.flat_map(|pair| pair.before.into_iter().chain([pair.bundle]));
+        match self {
+            Self::I => memory::BUNDLES.map(|(_, bundle)| bundle).to_vec(),
+            _ => compared.collect(),
         }
     }
 
     /// The comparisons of a case.
     fn pairs(self, version: Version) -> Vec<Pair> {
         let is_new = version == Version::V2_1;
+        let beside = if is_new { CENTRAL } else { FEW };
         let goal = |times: f64| is_new.then_some(Goal::Faster(times));
         let cold = |title, bundle, goal| Pair {
             case: self.letter(),
@@ -73,6 +94,7 @@ impl Case {
             before: None,
             bundle,
             other: Side::Stock,
+            times: CENTRAL,
             goal,
         };
         match self {
@@ -96,10 +118,12 @@ impl Case {
             )],
             Self::C => vec![Pair {
                 before: Some(Name::A),
+                times: beside,
                 ..cold("A again, nothing changed", Name::A, goal(50.0))
             }],
             Self::E => vec![Pair {
                 before: Some(Name::A),
+                times: beside,
                 ..cold("A with 1 of 40 layers changed", Name::Changed, goal(10.0))
             }],
             Self::F => vec![
@@ -108,6 +132,7 @@ impl Case {
             ],
             Self::K => vec![Pair {
                 other: Side::Push,
+                times: beside,
                 ..cold(
                     "A, against the blobs alone from a bare writer",
                     Name::A,

@@ -21,10 +21,16 @@ use super::side::store;
 use super::statistics::{mebibytes, median, seconds};
 
 /// Bundles in the directory; each looks like case A's.
-const BUNDLES: u64 = 100;
+pub(super) const BUNDLES: u64 = 100;
+
+/// Restarts by default.
+const RESTARTS: usize = 7;
 
 /// How long nothing happens.
 const IDLE: Duration = Duration::from_secs(60);
+
+/// The daemon is at rest when its metadata haven't changed for this long.
+const REST: Duration = Duration::from_secs(3);
 
 /// The agent says so when it has looked at the directory.
 const STARTED: [&str; 1] = ["started to watch"];
@@ -45,6 +51,7 @@ impl Imported {
         };
         imported.once(bench)?;
         measure::settle(imported.daemon.home())?;
+        imported.at_rest()?;
         Ok(imported)
     }
 
@@ -61,6 +68,16 @@ impl Imported {
         measure::run(self.agent(bench).arg("--once"))
     }
 
+    /// Waits until the daemon has collected its garbage.
+    fn at_rest(&self) -> anyhow::Result<()> {
+        let mut last = String::new();
+        Ok(wait::until("the daemon's rest", wait::DEADLINE, || {
+            thread::sleep(REST);
+            let now = self.metadata().ok()?;
+            (std::mem::replace(&mut last, now) == last).then_some(())
+        })?)
+    }
+
     /// Digest of what the daemon keeps beside blobs: images, leases, labels.
     fn metadata(&self) -> anyhow::Result<String> {
         let folder = self.daemon.root().join("io.containerd.metadata.v1.bolt");
@@ -69,12 +86,12 @@ impl Imported {
 }
 
 /// Case D: the agent is started again.
-pub(super) fn restart(bench: &Bench, version: Version) -> anyhow::Result<Vec<Row>> {
+pub(super) fn restart(bench: &Bench, version: Version) -> anyhow::Result<Row> {
     let imported = Imported::prepare(bench, version)?;
     let before = imported.metadata()?;
     let opened = Opened::watch(&imported.directory)?;
     let mut runs = Vec::new();
-    for _ in 0..bench.runs {
+    for _ in 0..bench.times(RESTARTS) {
         runs.push(imported.once(bench)?);
     }
     if imported.metadata()? != before {
@@ -83,7 +100,7 @@ pub(super) fn restart(bench: &Bench, version: Version) -> anyhow::Result<Vec<Row
     let times: Vec<Duration> = runs.iter().map(|run| run.elapsed).collect();
     let each: Vec<f64> = times.iter().map(Duration::as_secs_f64).collect();
     let each = median(&each) * 1000.0 / 100.0;
-    Ok(vec![Row {
+    Ok(Row {
         case: "D".to_owned(),
         title: format!("agent restart with {BUNDLES} unchanged bundles of 344 MB"),
         daemon: version.to_string(),
@@ -98,11 +115,12 @@ pub(super) fn restart(bench: &Bench, version: Version) -> anyhow::Result<Vec<Row
         ),
         sent: "daemon's metadata unchanged".to_owned(),
         memory: most(&runs, |run| run.peak),
-    }])
+        ..Row::default()
+    })
 }
 
 /// Case J: the agent has nothing to do.
-pub(super) fn minute(bench: &Bench, version: Version) -> anyhow::Result<Vec<Row>> {
+pub(super) fn minute(bench: &Bench, version: Version) -> anyhow::Result<Row> {
     let imported = Imported::prepare(bench, version)?;
     let mut agent = Running::spawn(&mut imported.agent(bench))?;
     agent.wait_for_line(&STARTED, wait::DEADLINE)?;
@@ -114,7 +132,7 @@ pub(super) fn minute(bench: &Bench, version: Version) -> anyhow::Result<Vec<Row>
     let used = processor_time(agent.pid())?.saturating_sub(before);
     let status = fs::read_to_string(format!("/proc/{}/status", agent.pid()))?;
     let share = used.as_secs_f64() / IDLE.as_secs_f64() * 100.0;
-    Ok(vec![Row {
+    Ok(Row {
         case: "J".to_owned(),
         title: format!("idle agent with {BUNDLES} bundles, one minute"),
         daemon: version.to_string(),
@@ -125,7 +143,8 @@ pub(super) fn minute(bench: &Bench, version: Version) -> anyhow::Result<Vec<Row>
         read: format!("{} bundles opened", opened.count()?),
         sent: "–".to_owned(),
         memory: format!("{} resident", mebibytes(field(&status, "VmRSS")? << 10)),
-    }])
+        ..Row::default()
+    })
 }
 
 /// Counts how often files of a directory are opened.

@@ -105,7 +105,7 @@ impl Site {
 }
 
 /// Case G: from the rename into the directory to the name in the store.
-pub(super) fn arrival(bench: &Bench, version: Version) -> anyhow::Result<Vec<Row>> {
+pub(super) fn arrival(bench: &Bench, version: Version) -> anyhow::Result<Row> {
     let site = Site::start(bench, version)?;
     let mut times = Vec::new();
     for number in 0..ARRIVALS {
@@ -117,11 +117,11 @@ pub(super) fn arrival(bench: &Bench, version: Version) -> anyhow::Result<Vec<Row
     }
     let title = format!("10 KB bundle renamed into the directory, until named ({ARRIVALS})");
     let goal = "p50 < 300 ms, p99 < 1 s";
-    Ok(vec![row("G", title, version, &times, goal)])
+    Ok(row("G", title, version, &times, goal))
 }
 
 /// Case H: from the start of `ctr images rm` to the name in the store again.
-pub(super) fn healing(bench: &Bench, version: Version) -> anyhow::Result<Vec<Row>> {
+pub(super) fn healing(bench: &Bench, version: Version) -> anyhow::Result<Row> {
     let site = Site::start(bench, version)?;
     for number in 0..LOSING {
         site.arrive(&site.write(number)?)?;
@@ -138,7 +138,7 @@ pub(super) fn healing(bench: &Bench, version: Version) -> anyhow::Result<Vec<Row
         "image and its blobs removed with ctr, until back ({})",
         LOSING * LOSSES
     );
-    Ok(vec![row("H", title, version, &times, "p50 < 500 ms")])
+    Ok(row("H", title, version, &times, "p50 < 500 ms"))
 }
 
 fn name(number: usize) -> String {
@@ -166,5 +166,6 @@ fn row(case: &str, title: String, version: Version, times: &[Duration], goal: &s
         read: "–".to_owned(),
         sent: "–".to_owned(),
         memory: "–".to_owned(),
+        ..Row::default()
     }
 }

@@ -14,15 +14,21 @@ pub(super) fn describe(options: &BenchOptions) -> String {
         "{INTRODUCTION}\
         - Machine: {} × {}, {} MiB of memory, Linux {}.\n\
         - containerd: {}, without CRI; {}.\n\
-        - Command: `cargo xtask bench --runs {}`.\n\n",
+        - Command: `{}`.\n\n",
         processors(),
         model(),
         memory(),
         kernel(),
         releases.join(" and "),
         flags(),
-        options.runs,
+        command(options),
     )
+}
+
+/// What was typed, as far as it changes figures.
+fn command(options: &BenchOptions) -> String {
+    let runs = options.runs.map(|runs| format!(" --runs {runs}"));
+    format!("cargo xtask bench{}", runs.unwrap_or_default())
 }
 
 const INTRODUCTION: &str = "\

@@ -5,10 +5,14 @@ use std::io::{Read as _, Seek as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+
+/// What no run takes, 20 GB on a slow disk among them.
+const LIMIT: Duration = Duration::from_secs(420);
 
 /// What a run cost.
 #[derive(Clone, Debug)]
@@ -64,11 +68,13 @@ pub(super) fn run(command: &mut Command) -> anyhow::Result<Measured> {
         .spawn()
         .with_context(|| format!("{:?}", command.get_program()))?;
     let pid = pid(&child)?;
+    let watchdog = Watchdog::over(pid);
     waitid(
         WaitId::Pid(pid),
         WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
     )?;
     let elapsed = started.elapsed();
+    drop(watchdog);
     let io = Io::of(child.id())?;
     let (status, peak) = reap(pid)?;
     if !status.success() {
@@ -80,6 +86,24 @@ pub(super) fn run(command: &mut Command) -> anyhow::Result<Measured> {
         peak,
         stdout: text(&mut stdout)?,
     })
+}
+
+/// Ends a program that takes too long: one that hangs shall not keep the other cases waiting.
+struct Watchdog {
+    /// Dropped when the program has ended, and still has its number.
+    _ended: mpsc::Sender<()>,
+}
+
+impl Watchdog {
+    fn over(pid: Pid) -> Self {
+        let (ended, told) = mpsc::channel::<()>();
+        std::thread::spawn(move || {
+            if told.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        });
+        Self { _ended: ended }
+    }
 }
 
 /// Runs a program with the output of another as its input; both must end well.

@@ -12,13 +12,15 @@ use super::row::Row;
 use super::side::store;
 use super::statistics::{mebibytes, seconds};
 
+/// What is imported.
+pub(super) const BUNDLES: [(&str, Name); 2] = [
+    ("agent imports A", Name::A),
+    ("agent imports 80 images, 20 GB", Name::Huge),
+];
+
 /// Case I: the most memory that the agent had, for A and for 20 GB.
-pub(super) fn peak(bench: &Bench, version: Version) -> anyhow::Result<Vec<Row>> {
-    let bundles = [
-        ("agent imports A", Name::A),
-        ("agent imports 80 images, 20 GB", Name::Huge),
-    ];
-    let rows = bundles.map(|(title, bundle)| row(bench, version, title, bundle));
+pub(super) fn peak(bench: &Bench, version: Version) -> Vec<anyhow::Result<Row>> {
+    let rows = BUNDLES.map(|(title, bundle)| row(bench, version, title, bundle).context(title));
     rows.into_iter().collect()
 }
 
@@ -35,6 +37,7 @@ fn row(bench: &Bench, version: Version, title: &str, bundle: Name) -> anyhow::Re
         read: mebibytes(measured.io.read),
         sent: mebibytes(measured.io.written),
         memory: mebibytes(measured.peak),
+        ..Row::default()
     })
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use airdock_testkit::{Daemon, Version};
+use anyhow::Context as _;
 
 use super::Bench;
 use super::bundles::Name;
@@ -24,6 +25,8 @@ pub(super) struct Pair {
     pub bundle: Name,
     /// Whom airdock is compared with.
     pub other: Side,
+    /// Pairs of runs by default.
+    pub times: usize,
     /// What is to be reached, if anything was set.
     pub goal: Option<Goal>,
 }
@@ -37,11 +40,15 @@ pub(super) enum Goal {
     Within(f64),
 }
 
-/// Runs a comparison.
+/// Runs a comparison. An error names it.
 pub(super) fn run(bench: &Bench, version: Version, pair: &Pair) -> anyhow::Result<Row> {
+    compare(bench, version, pair).context(pair.title)
+}
+
+fn compare(bench: &Bench, version: Version, pair: &Pair) -> anyhow::Result<Row> {
     let sides = [Side::Airdock, pair.other];
     let mut runs = sides.map(|_| Vec::new());
-    for _ in 0..bench.runs {
+    for _ in 0..bench.times(pair.times) {
         for (side, runs) in sides.iter().zip(&mut runs) {
             runs.push(once(bench, version, pair, *side)?);
         }
@@ -62,6 +69,7 @@ pub(super) fn run(bench: &Bench, version: Version, pair: &Pair) -> anyhow::Resul
         read: both(|_, runs| most(runs, |run| run.io.read)),
         sent: both(|side, runs| most(runs, |run| side.sent(run))),
         memory: both(|_, runs| most(runs, |run| run.peak)),
+        ..Row::default()
     })
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use airdock_testkit::Version;
 use serde::{Deserialize, Serialize};
 
 /// A measured case on one daemon.
@@ -29,6 +30,8 @@ pub(super) struct Row {
     pub sent: String,
     /// Peak resident memory of each side.
     pub memory: String,
+    /// It could not be measured; the title says why.
+    pub failed: bool,
 }
 
 impl fmt::Display for Row {
@@ -38,6 +41,19 @@ impl fmt::Display for Row {
 }
 
 impl Row {
+    /// A case that could not be measured.
+    pub(super) fn failure(case: String, daemon: Version, error: &anyhow::Error) -> Self {
+        let reason = format!("{error:#}");
+        let first = reason.lines().next().unwrap_or_default();
+        Self {
+            case,
+            title: format!("failed: {}", first.replace('|', "¦")),
+            daemon: daemon.to_string(),
+            failed: true,
+            ..Self::default()
+        }
+    }
+
     fn cells(&self) -> [&str; 10] {
         [
             &self.case,
@@ -71,11 +87,11 @@ impl Rows {
         }
     }
 
-    /// Takes the place of the row of the same case, bundle and daemon.
-    pub(super) fn put(&mut self, row: Row) {
-        let subject = |row: &Row| [&row.case, &row.title, &row.daemon].map(Clone::clone);
-        self.rows.retain(|old| subject(old) != subject(&row));
-        self.rows.push(row);
+    /// Puts rows in the place of all that are of this case and daemon.
+    pub(super) fn replace(&mut self, case: &str, daemon: &str, rows: Vec<Row>) {
+        let is_other = |row: &Row| row.case != case || row.daemon != daemon;
+        self.rows.retain(is_other);
+        self.rows.extend(rows);
         self.rows.sort();
     }
 
@@ -94,5 +110,35 @@ impl Rows {
             |---|---|---|---|---|---|---|---|---|---|\n";
         let lines = self.rows.iter().map(|row| format!("{row}\n"));
         lines.fold(head.to_owned(), |table, line| table + &line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(case: &str, title: &str, daemon: &str) -> Row {
+        Row {
+            case: case.to_owned(),
+            title: title.to_owned(),
+            daemon: daemon.to_owned(),
+            ..Row::default()
+        }
+    }
+
+    #[test]
+    fn a_case_measured_again_replaces_its_rows_on_that_daemon_alone() {
+        let mut rows = Rows::load(Path::new("/nowhere"));
+        rows.replace(
+            "F",
+            "2.1",
+            vec![row("F", "gz", "2.1"), row("F", "zst", "2.1")],
+        );
+        rows.replace("F", "1.6", vec![row("F", "gz", "1.6")]);
+        let error = anyhow::anyhow!("no room\nat all").context("a|b");
+        let failed = Row::failure("F".to_owned(), Version::V2_1, &error);
+        rows.replace("F", "2.1", vec![failed]);
+        let titles: Vec<_> = rows.rows.iter().map(|row| row.title.as_str()).collect();
+        assert_eq!(titles, ["failed: a¦b: no room", "gz"]);
     }
 }
