@@ -54,6 +54,7 @@ pub struct Verified {
     /// As the bundle's images.
     images: Vec<Checked>,
     others: Vec<Finding>,
+    unlisted: usize,
     blobs: usize,
     hashed: u64,
     unpacked: u64,
@@ -114,6 +115,12 @@ impl Verified {
     /// What is wrong with things that belong to no image; of very many, the first.
     pub fn others(&self) -> &[Finding] {
         &self.others
+    }
+
+    /// How many more findings there are than those of the images and the others: of each, the
+    /// first [`limits::FINDINGS`](crate::limits::FINDINGS) are listed.
+    pub fn unlisted(&self) -> usize {
+        self.unlisted
     }
 
     /// How many documents and blobs were hashed, each once.

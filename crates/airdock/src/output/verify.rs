@@ -5,6 +5,7 @@ use std::path::Path;
 use airdock_bundle::Verdict;
 use airdock_bundle::escape::escaped;
 use airdock_bundle::image::Image;
+use airdock_bundle::limits::FINDINGS;
 use airdock_bundle::open::OpenError;
 use airdock_bundle::verify::{Checked, Finding, Lack, Required, Verified};
 use serde::Serialize;
@@ -44,6 +45,8 @@ pub struct BundleReport {
     pub images: Vec<ImageReport>,
     /// What is wrong with things that belong to no image.
     pub findings: Vec<FindingReport>,
+    /// How many more findings there are: of each image the first 16 are listed.
+    pub findings_not_listed: usize,
     /// Documents and blobs whose content was compared with their digests, each once.
     pub blobs_checked: usize,
     /// Their bytes, as they are stored.
@@ -143,6 +146,7 @@ impl BundleReport {
             id: Some(bundle.id().to_string()),
             images: verified.images().map(image).collect(),
             findings: verified.others().iter().map(finding).collect(),
+            findings_not_listed: verified.unlisted(),
             blobs_checked: verified.blobs(),
             bytes_hashed: verified.hashed(),
             bytes_unpacked: verified.unpacked(),
@@ -164,6 +168,7 @@ impl BundleReport {
             id: None,
             images: Vec::new(),
             findings: Vec::new(),
+            findings_not_listed: 0,
             blobs_checked: 0,
             bytes_hashed: 0,
             bytes_unpacked: 0,
@@ -178,6 +183,12 @@ impl BundleReport {
         self.images.iter().for_each(ImageReport::print);
         for finding in &self.findings {
             super::line(&format!("  {}: {}", finding.kind, finding.message));
+        }
+        if self.findings_not_listed > 0 {
+            let more = self.findings_not_listed;
+            super::line(&format!(
+                "  {more} more: of each image the first {FINDINGS} are listed"
+            ));
         }
     }
 

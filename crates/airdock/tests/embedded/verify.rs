@@ -223,7 +223,8 @@ fn keys(dir: &Path) -> Outcome {
     assert_eq!(
         of(bundle),
         set(
-            "blobs_checked bytes_hashed bytes_unpacked compression findings format id images path reason verdict"
+            "blobs_checked bytes_hashed bytes_unpacked compression findings findings_not_listed \
+             format id images path reason verdict"
         )
     );
     assert_eq!(

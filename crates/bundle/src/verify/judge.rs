@@ -1,6 +1,6 @@
 //! From what was read to what is said of each image.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::examine::Examined;
@@ -17,10 +17,10 @@ use crate::limits;
 pub(super) fn judge(survey: Survey, outcomes: &Outcomes, unpacked: u64) -> Verified {
     let Survey { mut bundle, map } = survey;
     let archive = &bundle.archive;
-    let findings = Remarks::of(&map.nodes, limits::FINDINGS, |node| {
+    let mut findings = Remarks::of(&map.nodes, limits::FINDINGS, |node| {
         findings(archive, node, outcomes)
     });
-    let notices = Remarks::of(&map.nodes, limits::WARNINGS, notices);
+    let mut notices = Remarks::of(&map.nodes, limits::WARNINGS, notices);
     let mut roots: BTreeMap<usize, usize> = map.roots.iter().copied().collect();
     let mut images = Vec::new();
     for image in &mut bundle.images {
@@ -35,9 +35,12 @@ pub(super) fn judge(survey: Survey, outcomes: &Outcomes, unpacked: u64) -> Verif
         images.push(checked.settle(image));
     }
     let nodes: Vec<usize> = roots.into_values().collect();
+    let others = findings.below(&nodes);
+    let more_faults = map.nodes.iter().map(|node| node.more_faults);
     Verified {
         images,
-        others: findings.below(&nodes),
+        others,
+        unlisted: more_faults.sum::<usize>() + findings.untold(),
         blobs: map.documents + outcomes.len(),
         hashed: map.document_bytes + examined_bytes(archive, outcomes),
         unpacked,
@@ -87,7 +90,7 @@ fn findings(archive: &Archive, node: &Node, outcomes: &Outcomes) -> Vec<Finding>
     });
     let faults = node.faults.iter().cloned();
     let faults = faults.map(|error| Finding::failed(platform, error));
-    claims.chain(faults).take(limits::FINDINGS).collect()
+    claims.chain(faults).collect()
 }
 
 /// What of the claim isn't so. Content that was damaged need not unpack as well.
@@ -144,6 +147,10 @@ fn notices(node: &Node) -> Vec<Notice> {
 /// What is said of each node and of everything below it.
 struct Remarks<T> {
     all: Vec<T>,
+    /// Which of `all` were asked for.
+    told: BTreeSet<usize>,
+    /// How many more there are than in `all`.
+    dropped: usize,
     /// By node: places in `all`.
     below: Vec<Vec<usize>>,
     /// Of one node.
@@ -155,12 +162,17 @@ impl<T: Clone> Remarks<T> {
     fn of(nodes: &[Node], most: usize, own: impl Fn(&Node) -> Vec<T>) -> Self {
         let mut remarks = Self {
             all: Vec::new(),
+            told: BTreeSet::new(),
+            dropped: 0,
             below: Vec::new(),
             most,
         };
         for node in nodes {
             let first = remarks.all.len();
-            remarks.all.extend(own(node).into_iter().take(most));
+            let mut own = own(node);
+            remarks.dropped += own.len().saturating_sub(most);
+            own.truncate(most);
+            remarks.all.extend(own);
             let own = (first..remarks.all.len()).collect();
             let below = remarks.merged(own, &node.children);
             remarks.below.push(below);
@@ -182,11 +194,18 @@ impl<T: Clone> Remarks<T> {
         places
     }
 
-    fn below(&self, nodes: &[usize]) -> Vec<T> {
-        let places = self.merged(Vec::new(), nodes).into_iter();
-        places
+    fn below(&mut self, nodes: &[usize]) -> Vec<T> {
+        let places = self.merged(Vec::new(), nodes);
+        self.told.extend(&places);
+        let remarks = places.into_iter();
+        remarks
             .filter_map(|place| self.all.get(place).cloned())
             .collect()
+    }
+
+    /// How many remarks nobody was told of.
+    fn untold(&self) -> usize {
+        self.dropped + self.all.len().saturating_sub(self.told.len())
     }
 }
 

@@ -92,6 +92,8 @@ pub(super) struct Node {
     pub(super) platform: Option<Platform>,
     /// What is wrong with it, whatever its blobs hold.
     pub(super) faults: Vec<ImageError>,
+    /// Faults that aren't kept: there are very many.
+    pub(super) more_faults: usize,
     /// The first of its parts that is not in the bundle.
     pub(super) absent: Option<ImageError>,
     pub(super) hazards: Vec<Hazard>,
@@ -121,6 +123,8 @@ impl Node {
             self.absent.get_or_insert(error);
         } else if self.faults.len() < limits::FINDINGS {
             self.faults.push(error);
+        } else {
+            self.more_faults = self.more_faults.saturating_add(1);
         }
     }
 

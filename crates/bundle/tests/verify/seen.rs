@@ -23,6 +23,8 @@ pub(crate) struct Seen {
     /// Of all images and of what is none: kind and sentence.
     pub(crate) findings: Vec<String>,
     pub(crate) notices: Vec<String>,
+    /// Findings that are only counted.
+    pub(crate) unlisted: usize,
     pub(crate) blobs: usize,
     pub(crate) hashed: u64,
     pub(crate) unpacked: u64,
@@ -40,6 +42,7 @@ impl Seen {
             reason: verified.reason().unwrap_or_default(),
             findings: findings.map(|it| format!("{} {it}", it.what())).collect(),
             notices: notices.map(ToString::to_string).collect(),
+            unlisted: verified.unlisted(),
             blobs: verified.blobs(),
             hashed: verified.hashed(),
             unpacked: verified.unpacked(),
@@ -51,6 +54,7 @@ impl Seen {
     pub(crate) fn assert(&self, verdict: &str, findings: &[(&str, &str)]) {
         assert_eq!(self.verdict, verdict, "{self:?}");
         assert_eq!(self.findings.len(), findings.len(), "{self:?}");
+        assert_eq!(self.unlisted, 0, "{self:?}");
         for (found, (what, words)) in self.findings.iter().zip(findings) {
             let is_it = found.starts_with(&format!("{what} ")) && found.contains(words);
             assert!(is_it, "{what} {words:?} is not {found:?}");
