@@ -26,7 +26,7 @@ mod release;
 mod reload;
 pub mod retry;
 mod run;
-mod safety;
+pub(crate) mod safety;
 pub mod scan;
 pub mod settle;
 pub mod sources;

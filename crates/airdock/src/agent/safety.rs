@@ -19,11 +19,11 @@ const STICKY: u32 = 0o1000;
 
 /// Why something isn't used.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unsafe {
+pub(crate) enum Unsafe {
     /// Somebody else owns it.
     #[error(
-        "{} belongs to user {owner}, who could change what is imported: give it to root \
-         (chown root), or set insecure_permissions", path.display()
+        "{}, who could change what is imported: {}, or set insecure_permissions",
+        self.found(), self.mend()
     )]
     Owner {
         /// What it is about.
@@ -33,8 +33,8 @@ pub(super) enum Unsafe {
     },
     /// Others may write it.
     #[error(
-        "{} can be written by {who} (mode {mode:04o}), who could change what is imported: \
-         chmod go-w, or set insecure_permissions", path.display()
+        "{}, who could change what is imported: {}, or set insecure_permissions",
+        self.found(), self.mend()
     )]
     Writable {
         /// What it is about.
@@ -45,7 +45,7 @@ pub(super) enum Unsafe {
         mode: u32,
     },
     /// It can't be looked at.
-    #[error("{}: {error}", path.display())]
+    #[error("{}", self.found())]
     Unknown {
         /// What it is about.
         path: PathBuf,
@@ -59,13 +59,55 @@ impl Unsafe {
         let path = path.to_owned();
         |error| Self::Unknown { path, error }
     }
+
+    /// What is wrong.
+    pub(crate) fn found(&self) -> String {
+        match self {
+            Self::Owner { path, owner } => {
+                format!("{} belongs to user {owner}", path.display())
+            }
+            Self::Writable { path, who, mode } => {
+                let path = path.display();
+                format!("{path} can be written by {who} (mode {mode:04o})")
+            }
+            Self::Unknown { path, error } => format!("{}: {error}", path.display()),
+        }
+    }
+
+    /// What to type.
+    pub(crate) fn mend(&self) -> String {
+        match self {
+            Self::Owner { path, .. } => format!("chown root {}", path.display()),
+            Self::Writable { path, .. } => format!("chmod go-w {}", path.display()),
+            Self::Unknown { path, .. } => format!("ls -ld {}", path.display()),
+        }
+    }
 }
 
 /// Whether nobody else can change what stands in a directory.
 pub(super) fn check_directory(path: &Path) -> Result<(), Unsafe> {
-    let metadata = fs::metadata(path).map_err(Unsafe::unknown(path))?;
-    check(path, &metadata)?;
-    check_above(path)
+    faults(path).into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Every way in which somebody else can change what stands in a directory, that of the directory
+/// itself first.
+pub(crate) fn faults(path: &Path) -> Vec<Unsafe> {
+    let own = fs::metadata(path).map_err(Unsafe::unknown(path));
+    let own = own.and_then(|metadata| check(path, &metadata));
+    let above = above(path).map_or_else(
+        |unknown| vec![Err(unknown)],
+        |above| {
+            above
+                .iter()
+                .map(|directory| check_one_above(directory))
+                .collect()
+        },
+    );
+    [own]
+        .into_iter()
+        .chain(above)
+        .filter_map(Result::err)
+        .collect()
 }
 
 /// Whether nobody else can change a bundle: the file that is open, or all that a directory holds.
@@ -94,18 +136,25 @@ fn check_all(directory: &Path) -> Result<(), Unsafe> {
     Ok(())
 }
 
-/// The directories that lead to a path: as it is written, and where links in it lead.
 fn check_above(path: &Path) -> Result<(), Unsafe> {
+    above(path)?
+        .iter()
+        .try_for_each(|directory| check_one_above(directory))
+}
+
+/// The directories that lead to a path: as it is written, and where links in it lead.
+fn above(path: &Path) -> Result<BTreeSet<PathBuf>, Unsafe> {
     let real = fs::canonicalize(path).map_err(Unsafe::unknown(path))?;
-    let above: BTreeSet<&Path> = path.ancestors().chain(real.ancestors()).collect();
-    for directory in above {
-        if directory != path && directory != real {
-            let metadata = fs::metadata(directory).map_err(Unsafe::unknown(directory))?;
-            check_owner(directory, &metadata)?;
-            if metadata.mode() & STICKY == 0 {
-                check_mode(directory, &metadata)?;
-            }
-        }
+    let all = path.ancestors().chain(real.ancestors());
+    let above = all.filter(|directory| *directory != path && *directory != real);
+    Ok(above.map(Path::to_owned).collect())
+}
+
+fn check_one_above(directory: &Path) -> Result<(), Unsafe> {
+    let metadata = fs::metadata(directory).map_err(Unsafe::unknown(directory))?;
+    check_owner(directory, &metadata)?;
+    if metadata.mode() & STICKY == 0 {
+        check_mode(directory, &metadata)?;
     }
     Ok(())
 }

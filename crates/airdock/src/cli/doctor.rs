@@ -15,13 +15,17 @@ pub(super) struct DoctorOptions {
     /// Directories of bundles [default: those that the agent watches]
     #[arg(value_name = "DIR")]
     directories: Vec<PathBuf>,
+    /// Where the agent answers [default: /run/airdock/airdock.sock]
+    #[arg(long, env = "AIRDOCK_SOCKET", value_name = "PATH")]
+    socket: Option<PathBuf>,
 }
 
 pub(super) async fn run(global: &GlobalOptions, options: DoctorOptions) -> anyhow::Result<Exit> {
-    let settings = global.settings(|typed| typed.directories = options.directories)?;
-    let sources = settings.watch.sources.iter();
-    let directories: Vec<PathBuf> = sources.map(|source| source.directory.clone()).collect();
-    let findings = examine(&global.endpoint()?, &directories).await;
+    let settings = global.settings(|typed| {
+        typed.directories = options.directories;
+        typed.layer.socket = options.socket;
+    })?;
+    let findings = examine(&settings).await;
     match global.output {
         Format::Json => output::json(&findings),
         Format::Table => print(&findings),

@@ -1,61 +1,66 @@
 //! A source: is it there, who may write it, who else imports from it.
 
-use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::fs;
+use std::io;
 use std::path::Path;
 
 use super::Finding;
-use crate::config::Distro;
+use crate::agent::safety::{Unsafe, faults};
+use crate::config::{Distro, Source};
 
-/// Write permission for group or others.
-const WRITABLE_BY_OTHERS: u32 = 0o022;
-const STICKY: u32 = 0o1000;
-
-pub(super) fn examine(directory: &Path) -> Vec<Finding> {
-    let shown = directory.display();
+pub(super) fn examine(source: &Source) -> Vec<Finding> {
+    let directory = source.directory.as_path();
     if let Err(error) = fs::read_dir(directory) {
-        let mend = format!("create it: install -d -m 0755 {shown}");
-        return vec![Finding::error(
-            "directory",
-            format!("{shown}: {error}"),
-            mend,
-        )];
+        return vec![unlisted(directory, &error)];
     }
-    let mut findings = vec![Finding::ok("directory", shown.to_string())];
-    let owned = directory.ancestors().filter_map(unsafe_path);
-    findings.extend(owned);
-    findings.extend(foreign_importer(directory));
+    let mut findings = vec![Finding::ok("directory", directory.display().to_string())];
+    findings.extend(owners(source));
+    findings.push(other_importers(directory));
     findings
 }
 
-/// Who may write the directory, or replace it, may run images on this node.
-fn unsafe_path(path: &Path) -> Option<Finding> {
-    let metadata = fs::metadata(path).ok()?;
-    let why = why_unsafe(&metadata)?;
-    let shown = path.display();
-    let mend = format!("chown root:root {shown}; chmod go-w {shown}");
-    Some(Finding::warning(
-        "directory owner",
-        format!("{shown} {why}"),
-        mend,
-    ))
+fn unlisted(directory: &Path, error: &io::Error) -> Finding {
+    let shown = directory.display();
+    let mend = match error.kind() {
+        io::ErrorKind::NotFound => format!("create it: install -d -m 0755 {shown}"),
+        io::ErrorKind::NotADirectory => format!("name the directory that {shown} is in"),
+        _ => format!("look why: ls -ld {shown}; ask as root"),
+    };
+    Finding::error("directory", format!("{shown}: {error}"), mend)
 }
 
-fn why_unsafe(metadata: &Metadata) -> Option<String> {
-    let (owner, mode) = (metadata.uid(), metadata.mode());
-    let own = rustix::process::geteuid().as_raw();
-    if owner != 0 && owner != own {
-        return Some(format!("belongs to user {owner}"));
+/// By the agent's own rules: a source that breaks one isn't used, unless its settings say so.
+fn owners(source: &Source) -> Vec<Finding> {
+    const CHECK: &str = "directory owner";
+    let faults = faults(&source.directory);
+    if faults.is_empty() {
+        let directory = source.directory.display();
+        let found = format!("nobody but its owner may write {directory}, or replace it");
+        return vec![Finding::ok(CHECK, found)];
     }
-    let writable = mode & WRITABLE_BY_OTHERS != 0 && mode & STICKY == 0;
-    writable.then(|| format!("can be written by others (mode {:04o})", mode & 0o7777))
+    let finding = |fault: &Unsafe| {
+        if source.insecure_permissions {
+            let found = format!("{}; insecure_permissions allows it", fault.found());
+            return Finding::warning(CHECK, found, fault.mend());
+        }
+        Finding::error(
+            CHECK,
+            format!("{}: it isn't used", fault.found()),
+            fault.mend(),
+        )
+    };
+    faults.iter().map(finding).collect()
 }
 
 /// A distribution that imports from the same directory by itself.
-fn foreign_importer(directory: &Path) -> Option<Finding> {
+fn other_importers(directory: &Path) -> Finding {
+    const CHECK: &str = "other importers";
     let mut importers = Distro::ALL.into_iter().filter(|d| *d != Distro::Containerd);
-    let distro = importers.find(|d| d.image_directory() == directory && d.socket().exists())?;
+    let distro = importers.find(|d| d.image_directory() == directory && d.socket().exists());
+    let Some(distro) = distro else {
+        return Finding::ok(CHECK, format!("none of {}", directory.display()));
+    };
     let found = format!("{distro:?} imports from {} too", directory.display());
     let mend = "harmless, but everything is read twice: use a directory of its own, /var/lib/airdock/bundles";
-    Some(Finding::warning("other importers", found, mend))
+    Finding::warning(CHECK, found, mend)
 }

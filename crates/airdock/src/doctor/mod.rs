@@ -1,15 +1,14 @@
 //! What could stand in airdock's way on this node, checked one by one, each with the way to mend
 //! it. Nothing is changed.
 
+mod agent;
 mod directory;
 mod node;
 mod store;
 
-use std::path::PathBuf;
-
 use serde::Serialize;
 
-use crate::config::Endpoint;
+use crate::config::Settings;
 
 /// How a check came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -74,11 +73,13 @@ impl Finding {
     }
 }
 
-/// Checks everything.
-pub async fn examine(endpoint: &Endpoint, directories: &[PathBuf]) -> Vec<Finding> {
-    let mut findings = store::examine(endpoint).await;
-    for directory in directories {
-        findings.extend(directory::examine(directory));
+/// Checks everything, of the settings that the agent would have.
+pub async fn examine(settings: &Settings) -> Vec<Finding> {
+    let mut findings = vec![agent::examine(&settings.socket.path).await];
+    findings.push(node::user());
+    findings.extend(store::examine(settings).await);
+    for source in &settings.watch.sources {
+        findings.extend(directory::examine(source));
     }
     findings.extend(node::examine());
     findings

@@ -15,6 +15,16 @@ const FEW_EVENTS: u64 = 1024;
 /// airdock was not there before: a clock that says so is wrong.
 const EARLIEST: i64 = 1_767_225_600; // 2026-01-01
 
+/// Whether the sockets and everybody's bundles are open to who asks.
+pub(super) fn user() -> Finding {
+    let user = rustix::process::geteuid();
+    if user.is_root() {
+        return Finding::ok("permissions", "asked as root, who may use every socket");
+    }
+    let found = format!("asked as user {}: not all can be seen", user.as_raw());
+    Finding::warning("permissions", found, "ask again as root")
+}
+
 pub(super) fn examine() -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(limit("max_user_instances", FEW_INSTANCES));

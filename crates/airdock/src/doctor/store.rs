@@ -1,30 +1,35 @@
 //! The store: is it there, does it do what we need, has it room.
 
+use std::path::Path;
+
 use airdock_bundle::name::Name;
-use airdock_containerd::{Client, Error};
-use rustix::fs::statvfs;
+use airdock_containerd::{Client, Error, Unreachable};
 
 use super::Finding;
-use crate::config::{DEFAULT_NAMESPACE, Endpoint};
+use crate::agent::space;
+use crate::config::{DEFAULT_NAMESPACE, Settings};
 use crate::output::human::Bytes;
 use crate::store::{Role, Store};
 
 /// Below this an import of any size fills the disk, and kubelet starts to evict.
 const LITTLE_SPACE: u64 = 1024 * 1024 * 1024;
 
+/// Older ones lack services that we call.
+const OLDEST: (u32, u32) = (1, 6);
+
+const CHOOSE: &str = "say which store is meant: --store containerd:SOCKET, or --distro";
+
 /// The first releases in which kubelet's garbage collection honours pins.
 const PINS: [(u32, u32, u32); 2] = [(1, 6, 22), (1, 7, 3)];
 
-pub(super) async fn examine(endpoint: &Endpoint) -> Vec<Finding> {
-    let store = match Store::open(endpoint, &Role::Load) {
+pub(super) async fn examine(settings: &Settings) -> Vec<Finding> {
+    let endpoint = match settings.endpoint() {
+        Ok(endpoint) => endpoint,
+        Err(error) => return vec![Finding::error("store", error.to_string(), CHOOSE)],
+    };
+    let store = match Store::open(&endpoint, &Role::Load) {
         Ok(store) => store,
-        Err(error) => {
-            return vec![Finding::error(
-                "store",
-                error.to_string(),
-                "choose another with --store",
-            )];
-        }
+        Err(error) => return vec![Finding::error("store", error.to_string(), CHOOSE)],
     };
     let mut findings = match &store {
         Store::Layout(_) => vec![Finding::ok("store", store.describe())],
@@ -33,7 +38,7 @@ pub(super) async fn examine(endpoint: &Endpoint) -> Vec<Finding> {
             Err(unreachable) => return vec![unreachable],
         },
     };
-    findings.extend(space(&store).await);
+    findings.push(space(&store, settings.watch.reserve).await);
     findings
 }
 
@@ -43,23 +48,34 @@ async fn daemon(client: &Client) -> Result<Vec<Finding>, Finding> {
         .version()
         .await
         .map_err(|error| unreachable(&error))?;
-    let mut findings = vec![Finding::ok(
-        "store",
-        format!(
-            "containerd {} at {}",
-            version.version,
-            client.socket().display()
-        ),
-    )];
-    findings.push(pins(&version.version));
+    let (version, socket) = (&version.version, client.socket());
+    let mut findings = vec![release(version, socket)];
+    findings.push(pins(version));
     findings.push(namespace(client));
     findings.extend(cri(client).await);
     Ok(findings)
 }
 
 fn unreachable(error: &Error) -> Finding {
-    let mend = "start containerd, or say where it is: --store containerd:SOCKET, --distro";
+    let reason = match error {
+        Error::Connect { reason, .. } => Some(reason),
+        _ => None,
+    };
+    let mend = match reason {
+        Some(Unreachable::Denied) => "ask as root",
+        Some(Unreachable::NotASocket | Unreachable::NotContainerd(_)) => CHOOSE,
+        _ => "start containerd, or say where it is: --store containerd:SOCKET, --distro",
+    };
     Finding::error("store", error.to_string(), mend)
+}
+
+fn release(version: &str, socket: &Path) -> Finding {
+    let found = format!("containerd {version} at {}", socket.display());
+    let is_old = parse(version).is_some_and(|(major, minor, _)| (major, minor) < OLDEST);
+    if is_old {
+        return Finding::error("store", found, "upgrade to containerd 1.6 or later");
+    }
+    Finding::ok("store", found)
 }
 
 fn pins(version: &str) -> Finding {
@@ -122,10 +138,19 @@ async fn cri(client: &Client) -> Vec<Finding> {
             "not told by this release; see `sandbox` in containerd's configuration",
         )),
     }
-    if let Ok(Some(snapshotter)) = client.cri_snapshotter().await {
-        findings.push(Finding::ok("snapshotter", snapshotter));
-    }
+    findings.push(snapshotter(client).await);
     findings
+}
+
+async fn snapshotter(client: &Client) -> Finding {
+    match client.cri_snapshotter().await {
+        Ok(Some(snapshotter)) => Finding::ok("snapshotter", snapshotter),
+        Ok(None) => Finding::ok("snapshotter", "not told by this release"),
+        Err(error) => {
+            let mend = "see `ctr plugins ls`: CRI unpacks images with a snapshotter";
+            Finding::warning("snapshotter", error.to_string(), mend)
+        }
+    }
 }
 
 async fn sandbox(client: &Client, image: &str) -> Finding {
@@ -141,16 +166,23 @@ async fn sandbox(client: &Client, image: &str) -> Finding {
     }
 }
 
-async fn space(store: &Store) -> Option<Finding> {
-    let root = store.root().await?;
-    let stat = statvfs(&root).ok()?;
-    let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+async fn space(store: &Store, reserve: u64) -> Finding {
+    let root = store.root().await;
+    let Some((root, free)) = root.and_then(|root| Some((root.clone(), space::free(&root)?))) else {
+        let mend =
+            "mount the store's file system here; until then imports aren't refused for space";
+        return Finding::warning(
+            "space",
+            "the store's file system can't be seen from here",
+            mend,
+        );
+    };
     let found = format!("{} free in {}", Bytes(free), root.display());
-    Some(if free < LITTLE_SPACE {
-        Finding::warning("space", found, "free some, or move containerd's root")
-    } else {
-        Finding::ok("space", found)
-    })
+    if free < LITTLE_SPACE.saturating_add(reserve) {
+        let mend = "free some, move containerd's root, or lower `reserve`";
+        return Finding::warning("space", found, mend);
+    }
+    Finding::ok("space", found)
 }
 
 #[cfg(test)]

@@ -264,8 +264,10 @@ fn doctor(daemon: &mut Daemon, dir: &Path) -> Outcome {
         assert!(told.contains(part), "{part}: {told}");
     }
     fs::set_permissions(&bundles, fs::Permissions::from_mode(0o777))?;
-    let (_, told) = examine()?;
-    assert!(told.contains("can be written by others"), "{told}");
+    let (code, told) = examine()?;
+    assert_eq!(code, 1, "the agent doesn't use it: {told}");
+    assert!(told.contains("can be written by everybody"), "{told}");
+    assert!(told.contains("chmod go-w"), "{told}");
     daemon.stop()?;
     let (code, told) = examine()?;
     assert_eq!(code, 1);
