@@ -67,6 +67,9 @@ pub struct SourceStatus {
     pub reason: Option<String>,
     /// Bundles in it.
     pub bundles: usize,
+    /// Paths in it that aren't looked at because their names aren't UTF-8, escaped byte by byte.
+    #[serde(default)]
+    pub not_utf8: Vec<String>,
 }
 
 /// Where a bundle is on its way.

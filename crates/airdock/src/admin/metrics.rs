@@ -254,6 +254,7 @@ fn error_kind(event: &Event) -> Option<&'static str> {
         Event::Failed { .. } => Some("failed"),
         Event::StoreUnreachable { .. } => Some("store_unreachable"),
         Event::SourceMissing { .. } => Some("source_missing"),
+        Event::NotUtf8 { .. } => Some("not_utf8"),
         Event::SourceUnsafe { .. } => Some("source_unsafe"),
         Event::NotReloaded { .. } => Some("configuration"),
         Event::Lost { .. } => Some("image_lost"),

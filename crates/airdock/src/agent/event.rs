@@ -26,6 +26,11 @@ pub enum Event {
         /// Why.
         reason: String,
     },
+    /// Something in a source isn't looked at, because its name isn't UTF-8.
+    NotUtf8 {
+        /// Its path, escaped byte by byte.
+        path: String,
+    },
     /// A source isn't used: others than root may write it.
     SourceUnsafe {
         /// The source.

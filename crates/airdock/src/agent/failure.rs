@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use airdock_bundle::Verdict;
 
+use super::publish::Refused;
 use super::safety::Unsafe;
 use super::settle::Special;
 use crate::exit::Exit;
@@ -25,6 +26,8 @@ pub enum Failure {
         verdict: Verdict,
         /// Why.
         reason: String,
+        /// Its images, where it could be opened.
+        refused: Vec<Refused>,
     },
     /// It couldn't be read: nothing is known about its content.
     #[error("{reason}")]
@@ -80,6 +83,7 @@ impl Failure {
         Self::Verdict {
             verdict: Verdict::Refused,
             reason: special.to_string(),
+            refused: Vec::new(),
         }
     }
 
@@ -88,6 +92,14 @@ impl Failure {
         match self {
             Self::Verdict { verdict, .. } => Some(*verdict),
             _ => None,
+        }
+    }
+
+    /// Its images, each with its reason, where it could be opened.
+    pub fn refused(&self) -> &[Refused] {
+        match self {
+            Self::Verdict { refused, .. } => refused,
+            _ => &[],
         }
     }
 
@@ -112,6 +124,7 @@ impl From<Unsafe> for Failure {
             Unsafe::Owner { .. } | Unsafe::Writable { .. } => Self::Verdict {
                 verdict: Verdict::Refused,
                 reason,
+                refused: Vec::new(),
             },
         }
     }

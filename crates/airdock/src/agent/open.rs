@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::failure::Failure;
 use super::offer::Offer;
+use super::publish::Refused;
 use super::scan::Fingerprint;
 use super::settle::Settled;
 use crate::config::NameFilter;
@@ -76,12 +77,17 @@ fn open_now(
         return Err(Failure::Verdict {
             verdict: Verdict::Incomplete,
             reason: bundle.reason().unwrap_or_default(),
+            refused: refused(&bundle),
         });
     }
     if !matches!(bundle.verdict(), Verdict::Ok | Verdict::Partial) {
         let reason = bundle.reason().unwrap_or_default();
         let verdict = bundle.verdict();
-        return Err(Failure::Verdict { verdict, reason });
+        return Err(Failure::Verdict {
+            verdict,
+            reason,
+            refused: refused(&bundle),
+        });
     }
     Ok(Opened {
         path,
@@ -90,6 +96,13 @@ fn open_now(
         names,
         bundle: Arc::new(bundle),
     })
+}
+
+/// Who asks for an image by name is told why it isn't imported, though nothing of its bundle is.
+fn refused(bundle: &Bundle) -> Vec<Refused> {
+    let images = bundle.images().iter();
+    let not_ok = images.filter(|image| image.verdict() != Verdict::Ok);
+    not_ok.map(Refused::of).collect()
 }
 
 /// Whether something that a young layout directory lacks may be on its way: a copy of a directory
@@ -103,7 +116,11 @@ fn may_still_arrive(bundle: &Bundle, fingerprint: &Fingerprint) -> bool {
 fn judged(verdict: Option<Verdict>, error: &dyn std::error::Error) -> Failure {
     let reason = error.to_string();
     match verdict {
-        Some(verdict) => Failure::Verdict { verdict, reason },
+        Some(verdict) => Failure::Verdict {
+            verdict,
+            reason,
+            refused: Vec::new(),
+        },
         None => Failure::Unreadable { reason },
     }
 }

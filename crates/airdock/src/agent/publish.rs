@@ -46,10 +46,24 @@ pub struct Published {
 /// An image that isn't imported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
-    /// Its names, or its digest where it has none; escaped.
+    /// How messages call it: its names, or its digest where it has none; escaped.
     pub image: String,
+    /// Its names, each by itself.
+    #[serde(default)]
+    pub names: Vec<String>,
     /// Why.
     pub reason: String,
+}
+
+impl Refused {
+    /// Of an image that can't be imported as it is.
+    pub fn of(image: &Image) -> Self {
+        Self {
+            image: image.title(),
+            names: image.names.iter().map(ToString::to_string).collect(),
+            reason: image.reason().unwrap_or_default(),
+        }
+    }
 }
 
 impl Published {
@@ -100,6 +114,7 @@ async fn named(complete: &Complete, context: &Context) -> Result<Published, Fail
         return Err(Failure::Verdict {
             verdict: Verdict::Refused,
             reason: reasons(&refused).unwrap_or_default(),
+            refused,
         });
     }
     let [first, rest] = sound_steps(complete, &context.first);
@@ -166,6 +181,7 @@ pub fn judge(opened: &Opened, damaged: &HashSet<Digest>) -> (Offer, Vec<Refused>
         };
         refused.push(Refused {
             image: names_of(image),
+            names: image.names.iter().map(ToString::to_string).collect(),
             reason: format!(
                 "blob {blob}: its content isn't what its digest or size says; \
                  copy the bundle again, and compare checksums with where it came from"
@@ -195,11 +211,7 @@ fn refused_by_structure(opened: &Opened) -> Vec<Refused> {
     };
     let images = opened.bundle.images().iter();
     let not_ok = images.filter(|i| i.verdict() != Verdict::Ok && !is_left_out(i));
-    let refused = not_ok.map(|image| Refused {
-        image: image.title(),
-        reason: image.reason().unwrap_or_default(),
-    });
-    refused.collect()
+    not_ok.map(Refused::of).collect()
 }
 
 /// The names of whole images: of those that others wait for, and of the rest.

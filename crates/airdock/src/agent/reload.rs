@@ -41,7 +41,9 @@ impl Agent {
 
     fn stop_watching(&mut self, directory: &Path) {
         self.sources.remove(directory);
-        self.unlisted.retain(|below| !below.starts_with(directory));
+        for paths in [&mut self.unlisted, &mut self.unnamed] {
+            paths.retain(|below| !below.starts_with(directory));
+        }
         self.bundles
             .retain(|_, bundle| bundle.entry.source != directory);
         self.context.report(&Event::SourceRemoved {

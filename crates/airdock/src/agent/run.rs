@@ -83,6 +83,8 @@ pub struct Agent {
     pub(super) scan_at: Instant,
     /// Directories below sources that can't be listed, and were told of.
     pub(super) unlisted: BTreeSet<PathBuf>,
+    /// What stands in sources and isn't looked at, because its name isn't UTF-8.
+    pub(super) unnamed: BTreeSet<PathBuf>,
     /// How each source was found.
     pub(super) sources: BTreeMap<PathBuf, SourceState>,
     pub(super) service: Service,
@@ -126,6 +128,7 @@ impl Agent {
             ready: false,
             scan_at: Instant::now(),
             unlisted: BTreeSet::new(),
+            unnamed: BTreeSet::new(),
             sources: BTreeMap::new(),
             settings,
             context,
@@ -220,7 +223,9 @@ impl Agent {
             Mode::Once if self.store == StoreState::Unreachable => Exit::Store,
             Mode::Once => {
                 let sources = self.sources.values().map(SourceState::exit);
-                let exits = self.bundles.values().map(Tracked::exit).chain(sources);
+                let unnamed = self.unnamed.iter().map(|_| Exit::Unreadable);
+                let bundles = self.bundles.values().map(Tracked::exit);
+                let exits = bundles.chain(sources).chain(unnamed);
                 exits.max().unwrap_or(Exit::Success)
             }
         }

@@ -121,6 +121,8 @@ pub struct Listing {
     pub directories: Vec<PathBuf>,
     /// Those that can't be listed, and why: what stands in them is unknown.
     pub unlisted: Vec<(PathBuf, io::Error)>,
+    /// What would be looked at if its name were UTF-8, as labels, the ledger and documents need it.
+    pub unnamed: Vec<PathBuf>,
 }
 
 /// Lists a source, and all below it where that is wanted. Names that can't be bundles are left
@@ -137,6 +139,10 @@ impl Listing {
     fn add(&mut self, directory: &Path, depth: usize) -> io::Result<()> {
         for entry in fs::read_dir(directory)? {
             let entry = entry?;
+            if entry.file_name().to_str().is_none() {
+                self.unnamed.extend(unnamed(&entry));
+                continue;
+            }
             let below = may_hold_bundles(&entry).then(|| entry.path());
             match (candidate(&entry), below) {
                 (None, Some(directory)) if depth > 0 => self.add_below(directory, depth - 1),
@@ -173,10 +179,15 @@ fn is_part_of_a_layout(name: &OsStr) -> bool {
     name == b"blobs" || (name.len() == 64 && name.iter().all(u8::is_ascii_hexdigit))
 }
 
+/// The path of an entry whose name isn't text, unless nobody would look at it anyway.
+fn unnamed(entry: &DirEntry) -> Option<PathBuf> {
+    (!is_ignored(&entry.file_name())).then(|| entry.path())
+}
+
 /// An entry that vanished, or whose link leads nowhere, is none.
 fn candidate(entry: &DirEntry) -> Option<Candidate> {
     let name = entry.file_name();
-    if is_ignored(&name) || name.to_str().is_none() {
+    if is_ignored(&name) {
         return None;
     }
     let path = entry.path();
@@ -259,6 +270,23 @@ mod tests {
             .map(|c| c.path.file_name().unwrap().to_str().unwrap())
             .collect();
         assert_eq!(names, ["b.tar", "layout", "link.tar"]);
+    }
+
+    #[test]
+    fn what_has_no_name_in_utf_8_is_listed_apart() {
+        use std::os::unix::ffi::OsStrExt;
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &[u8]| directory.path().join(OsStr::from_bytes(name));
+        fs::write(at(b"x\xff.tar"), b"x").unwrap();
+        fs::write(at(b"x\xff.tar.part"), b"x").unwrap();
+        fs::create_dir(at(b"\xfe")).unwrap();
+        fs::write(at(b"\xfe/y.tar"), b"x").unwrap();
+
+        let found = scan(directory.path(), true).unwrap();
+        assert_eq!(found.candidates, []);
+        let mut unnamed = found.unnamed;
+        unnamed.sort();
+        assert_eq!(unnamed, [at(b"x\xff.tar"), at(b"\xfe")]);
     }
 
     #[test]

@@ -101,6 +101,7 @@ impl Agent {
                     self.scan_at = now;
                 }
                 self.note_unlisted(&source.directory, &listing);
+                self.note_unnamed(&source.directory, &listing);
                 self.compare(&source.directory, listing, now);
                 SourceState::Watched {
                     polled: !(told && below.told),
@@ -113,20 +114,28 @@ impl Agent {
 
     /// Tells once of each directory below a source that can't be listed.
     fn note_unlisted(&mut self, source: &Path, listing: &Listing) {
-        let before = std::mem::take(&mut self.unlisted);
-        let (mut kept, here): (BTreeSet<PathBuf>, BTreeSet<PathBuf>) = before
-            .into_iter()
-            .partition(|path| !path.starts_with(source));
-        for (directory, error) in &listing.unlisted {
-            if !here.contains(directory) {
-                self.context.report(&Event::SourceMissing {
-                    directory: directory.clone(),
-                    reason: error.to_string(),
-                });
-            }
-            kept.insert(directory.clone());
+        let paths = listing.unlisted.iter().map(|(path, _)| path.clone());
+        let told = renew(&mut self.unlisted, source, paths.collect());
+        let new = listing
+            .unlisted
+            .iter()
+            .filter(|(path, _)| !told.contains(path));
+        for (directory, error) in new {
+            self.context.report(&Event::SourceMissing {
+                directory: directory.clone(),
+                reason: error.to_string(),
+            });
         }
-        self.unlisted = kept;
+    }
+
+    /// Tells once of each file that isn't looked at for its name.
+    fn note_unnamed(&mut self, source: &Path, listing: &Listing) {
+        let paths = listing.unnamed.iter().cloned().collect();
+        let told = renew(&mut self.unnamed, source, paths);
+        for path in listing.unnamed.iter().filter(|path| !told.contains(*path)) {
+            let path = shown_bytes(path);
+            self.context.report(&Event::NotUtf8 { path });
+        }
     }
 
     /// Tells when a source is found in another state than before.
@@ -144,6 +153,27 @@ impl Agent {
             SourceState::Missing { reason } => Event::SourceMissing { directory, reason },
         });
     }
+}
+
+/// Puts the paths below a source in the place of those of its last listing, which are returned.
+fn renew(
+    paths: &mut BTreeSet<PathBuf>,
+    source: &Path,
+    now: BTreeSet<PathBuf>,
+) -> BTreeSet<PathBuf> {
+    let of_others = |path: &PathBuf| !path.starts_with(source);
+    let (others, before) = std::mem::take(paths).into_iter().partition(of_others);
+    *paths = others;
+    paths.extend(now);
+    before
+}
+
+/// A path byte by byte: what isn't printable ASCII as `\xff`.
+pub fn shown_bytes(path: &Path) -> String {
+    path.as_os_str()
+        .as_encoded_bytes()
+        .escape_ascii()
+        .to_string()
 }
 
 /// Why a source wasn't listed.

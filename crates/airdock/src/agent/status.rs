@@ -7,12 +7,14 @@ use airdock_bundle::Verdict;
 use tokio::time::Instant;
 
 use super::run::{Agent, StoreState};
+use super::sources::shown_bytes;
 use super::tracked::{State, Tracked};
 use crate::admin::document::{
     AgentStatus, BundleState, BundleStatus, ImageStatus, SourceStatus, Status, StoreStatus, VERSION,
 };
 use crate::agent::bring::OwnedHolding;
 use crate::agent::offer::OfferedImage;
+use crate::agent::publish::Refused;
 use crate::store::labels;
 
 impl Agent {
@@ -66,8 +68,15 @@ impl Agent {
                 state: state.as_str().to_owned(),
                 reason: state.reason().map(str::to_owned),
                 bundles: of(directory),
+                not_utf8: self.unnamed_in(directory),
             })
             .collect()
+    }
+
+    fn unnamed_in(&self, source: &PathBuf) -> Vec<String> {
+        let unnamed = self.unnamed.iter();
+        let here = unnamed.filter(|path| path.starts_with(source));
+        here.map(|path| shown_bytes(path)).collect()
     }
 
     fn bundle_statuses(&self) -> Vec<BundleStatus> {
@@ -191,8 +200,23 @@ fn refused(bundle: &Tracked) -> impl Iterator<Item = ImageStatus> + '_ {
     let (refused, left_out) = (&bundle.entry.refused, &bundle.entry.left_out);
     let refused = refused.iter().map(|image| (image, false));
     let all = refused.chain(left_out.iter().map(|image| (image, true)));
-    all.map(|(image, left_out)| ImageStatus {
-        name: image.image.clone(),
+    all.flat_map(move |(image, left_out)| {
+        let names = names(image).into_iter();
+        names.map(move |name| refused_image(bundle, image, name, left_out))
+    })
+}
+
+/// What it is asked for by: each of its names, or how messages call it.
+fn names(image: &Refused) -> Vec<String> {
+    match image.names.as_slice() {
+        [] => vec![image.image.clone()],
+        names => names.to_vec(),
+    }
+}
+
+fn refused_image(bundle: &Tracked, image: &Refused, name: String, left_out: bool) -> ImageStatus {
+    ImageStatus {
+        name,
         digest: None,
         wanted: None,
         config: None,
@@ -204,5 +228,5 @@ fn refused(bundle: &Tracked) -> impl Iterator<Item = ImageStatus> + '_ {
         since: None,
         refused: Some(image.reason.clone()),
         left_out,
-    })
+    }
 }

@@ -35,6 +35,7 @@ impl NameFilter {
         let stopped = names.into_iter().filter(|name| !self.passes(name));
         let left_out = stopped.map(|name| Refused {
             image: name.to_string(),
+            names: vec![name.to_string()],
             reason: "left out by allow and deny of its source".to_owned(),
         });
         left_out.collect()

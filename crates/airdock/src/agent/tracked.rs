@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::bring::Brought;
+use super::failure::Failure;
 use super::ledger::{Entry, Held};
 use super::offer::Offer;
 use super::retry::{self, Retry};
@@ -238,13 +239,13 @@ impl Tracked {
     }
 
     /// It can't be imported: what its last good version gave stays held.
-    pub fn refused(&mut self, verdict: Verdict, reason: String, seen: Fingerprint) {
+    pub fn refused(&mut self, verdict: Verdict, failure: &Failure, seen: Fingerprint) {
         for held in &mut self.entry.held {
             held.live = false;
         }
-        self.entry.refused.clear();
+        self.entry.refused = failure.refused().to_vec();
         self.entry.left_out.clear();
-        self.judged(verdict, Some(reason), seen);
+        self.judged(verdict, Some(failure.to_string()), seen);
         self.state = State::Judged { again: None };
     }
 

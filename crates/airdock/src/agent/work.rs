@@ -250,7 +250,7 @@ impl Agent {
         };
         let before = bundle.entry.judged.map(|_| bundle.entry.verdict);
         let is_news = before != Some(verdict) || bundle.entry.fingerprint != seen;
-        bundle.refused(verdict, failure.to_string(), seen);
+        bundle.refused(verdict, failure, seen);
         if verdict == Verdict::Incomplete {
             bundle.state = State::Judged { again: Some(retry) };
         }

@@ -38,7 +38,7 @@ pub(super) async fn run(global: &GlobalOptions, options: PlanOptions) -> anyhow:
     let store = global.open_store(&Role::Load)?;
     let mut opened = Vec::new();
     let mut unplanned = Vec::new();
-    for (path, source) in wanted(&options, bundles, &settings)? {
+    for (path, source) in wanted(&options, bundles, &settings, &mut unplanned)? {
         match open_one(&path, &source, global).await {
             Ok(bundle) => opened.push((bundle, source)),
             Err(failure) => unplanned.push(Unplanned::new(&path, &failure)),
@@ -90,12 +90,14 @@ fn wanted(
     options: &PlanOptions,
     bundles: Vec<PathBuf>,
     settings: &Settings,
+    unplanned: &mut Vec<Unplanned>,
 ) -> anyhow::Result<Vec<(PathBuf, Source)>> {
     let mut wanted = Vec::new();
     if options.paths.is_empty() || bundles.len() < options.paths.len() {
         for source in &settings.watch.sources {
             let listing = scan(&source.directory, source.recursive);
             let listing = listing.with_context(|| shown(&source.directory))?;
+            unplanned.extend(listing.unnamed.iter().map(|path| Unplanned::not_utf8(path)));
             let paths = listing.candidates.into_iter().map(|c| c.path);
             wanted.extend(paths.map(|path| (path, source.clone())));
         }

@@ -178,10 +178,13 @@ fn of_all(status: &Status) -> Seen {
         };
         over &= is_over;
         if outcome.exit > worst.exit {
-            let reason = outcome.reason.unwrap_or_default();
-            let path = bundle.path.display();
+            let path = output::shown(&bundle.path);
+            let reason = match &outcome.reason {
+                Some(reason) => format!("{path}: {reason}"),
+                None => path,
+            };
             worst = Outcome {
-                reason: Some(format!("{path}: {reason}")),
+                reason: Some(reason),
                 ..outcome
             };
         }

@@ -1,12 +1,13 @@
 //! `airdock why NAME`: is this image here, and why, or why not.
 
+use airdock_bundle::escape::escaped;
 use airdock_bundle::name::Name;
 use clap::Args;
 use serde::Serialize;
 
 use super::ask::AskOptions;
 use super::options::GlobalOptions;
-use crate::admin::document::{BundleState, ImageStatus, Status};
+use crate::admin::document::{BundleState, BundleStatus, ImageStatus, Status};
 use crate::exit::Exit;
 use crate::output::human::ago;
 use crate::output::{self, Format};
@@ -59,7 +60,8 @@ fn answer(asked: &str, status: &Status) -> Answer {
     let name = match Name::parse(asked) {
         Ok(name) => name.to_string(),
         Err(error) => {
-            let because = vec![format!("{asked} is not a name: {error}")];
+            let asked_for = escaped(asked);
+            let because = vec![format!("{asked_for} is not a name: {error}")];
             return Answer {
                 name: asked.to_owned(),
                 present: false,
@@ -90,9 +92,12 @@ fn because(image: &ImageStatus) -> Vec<String> {
     let bundles: Vec<String> = image
         .bundles
         .iter()
-        .map(|b| b.display().to_string())
+        .map(|bundle| output::shown(bundle))
         .collect();
     let from = bundles.join(", then ");
+    if let Some(reason) = image.refused.as_ref().filter(|_| image.left_out) {
+        return vec![format!("{name} is in {from}, but {reason}")];
+    }
     if let Some(reason) = &image.refused {
         return vec![format!("{name} is in {from}, but is refused: {reason}")];
     }
@@ -130,19 +135,11 @@ fn because(image: &ImageStatus) -> Vec<String> {
 fn unknown(name: String, status: &Status) -> Answer {
     let directories = output::status::directories(status);
     let mut because = vec![format!("{name} is in no bundle in {directories}")];
-    let unread = status.bundles.iter().filter(|bundle| {
-        matches!(
-            bundle.state,
-            BundleState::Refused | BundleState::Failing | BundleState::Incomplete
-        )
-    });
-    because.extend(unread.map(|bundle| {
-        let reason = bundle.reason.as_deref().unwrap_or("see `airdock status`");
-        format!(
-            "  perhaps in {}, which is {}: {reason}",
-            bundle.path.display(),
-            bundle.state.as_str()
-        )
+    because.extend(unread(status).map(|bundle| {
+        let (path, state) = (output::shown(&bundle.path), bundle.state.as_str());
+        let reason = bundle.reason.as_ref();
+        let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+        format!("  perhaps in {path}, which is {state}{reason}")
     }));
     let nearest = nearest(&name, status);
     because.extend(
@@ -159,11 +156,55 @@ fn unknown(name: String, status: &Status) -> Answer {
     }
 }
 
+/// Bundles of whose images nothing is known.
+fn unread(status: &Status) -> impl Iterator<Item = &BundleStatus> {
+    let is_over = |bundle: &BundleStatus| {
+        matches!(bundle.state, BundleState::Imported | BundleState::Releasing)
+    };
+    let has_images = |bundle: &BundleStatus| {
+        let mut images = status.images.iter();
+        images.any(|image| image.bundles.contains(&bundle.path))
+    };
+    let bundles = status.bundles.iter();
+    bundles.filter(move |bundle| !is_over(bundle) && !has_images(bundle))
+}
+
 fn nearest(name: &str, status: &Status) -> Vec<String> {
-    let alike = |image: &ImageStatus| (strsim::jaro_winkler(name, &image.name), image.name.clone());
+    let asked = path_of(name);
+    let alike = |image: &ImageStatus| {
+        let alike = strsim::jaro_winkler(asked, path_of(&image.name));
+        (alike, image.name.clone())
+    };
     let mut names: Vec<(f64, String)> = status.images.iter().map(alike).collect();
     names.retain(|(alike, _)| *alike >= ALIKE);
     names.sort_by(|a, b| b.0.total_cmp(&a.0));
     names.truncate(NEAREST);
     names.into_iter().map(|(_, name)| name).collect()
+}
+
+/// What people remember of a name: without its registry, which many share, or mistake.
+fn path_of(name: &str) -> &str {
+    let path = match name.split_once('/') {
+        Some((host, path)) if host.contains(['.', ':']) || host == "localhost" => path,
+        _ => name,
+    };
+    path.strip_prefix("library/").unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::path_of;
+
+    #[test]
+    fn registries_dont_make_names_alike() {
+        for (name, path) in [
+            ("docker.io/library/x:1", "x:1"),
+            ("quay.io/team/server:1", "team/server:1"),
+            ("localhost/server:1", "server:1"),
+            ("team/server:1", "team/server:1"),
+            ("x:1", "x:1"),
+        ] {
+            assert_eq!(path_of(name), path);
+        }
+    }
 }

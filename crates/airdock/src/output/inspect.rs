@@ -126,7 +126,7 @@ impl Report {
             super::line(&format!("  {reason}"));
         }
         if !self.images.is_empty() {
-            super::line(&self.table().to_string());
+            super::line(&self.table().trim_fmt());
         }
         for image in &self.images {
             image.print_notes();

@@ -19,6 +19,7 @@ pub(super) fn write(event: &Event) {
         Event::Watching { .. }
         | Event::SourceMissing { .. }
         | Event::SourceUnsafe { .. }
+        | Event::NotUtf8 { .. }
         | Event::DirectoryChanged { .. }
         | Event::EventsLost
         | Event::Departed { .. } => write_watch(event),
@@ -77,6 +78,11 @@ fn write_watch(event: &Event) {
                 reason
             );
         }
+        Event::NotUtf8 { path } => warn!(
+            msg = "a name that is not UTF-8 is not looked at; rename it",
+            component = "watch",
+            path
+        ),
         Event::SourceUnsafe { directory, reason } => {
             let directory = shown(directory);
             warn!(

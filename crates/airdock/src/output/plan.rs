@@ -9,6 +9,7 @@ use super::shown;
 use crate::agent::failure::Failure;
 use crate::agent::open::Opened;
 use crate::agent::plan::{Action, BundlePlan, Conflict, Plan, Step};
+use crate::agent::sources::shown_bytes;
 use crate::exit::Exit;
 
 /// A plan, as JSON.
@@ -115,6 +116,16 @@ impl Unplanned {
             verdict: verdict.map_or_else(|| "failed".to_owned(), |v| v.to_string()),
             reason: failure.to_string(),
             exit: failure.exit(),
+        }
+    }
+
+    /// Of something that no command looks at, because its name isn't UTF-8.
+    pub fn not_utf8(path: &Path) -> Self {
+        Self {
+            path: shown_bytes(path),
+            verdict: "failed".to_owned(),
+            reason: "its name is not UTF-8; rename it".to_owned(),
+            exit: Exit::Unreadable,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What `status` and `images` print for people.
 
+use airdock_bundle::Verdict;
 use comfy_table::{Cell, Color, Table, presets};
 
 use super::human::{Bytes, ago, count};
@@ -28,11 +29,18 @@ pub fn everything(status: &Status) {
     line(&format!("store   {}, {}{reason}", store.name, store.state));
     for source in &status.sources {
         let bundles = count(source.bundles, "bundle");
+        let reason = source.reason.as_ref();
+        let reason = reason.map_or_else(String::new, |r| format!(": {r}"));
         line(&format!(
-            "source  {}, {}, {bundles}",
+            "source  {}, {}, {bundles}{reason}",
             shown(&source.directory),
             source.state
         ));
+        for path in &source.not_utf8 {
+            line(&format!(
+                "        {path} is not looked at: its name is not UTF-8"
+            ));
+        }
     }
     if !status.bundles.is_empty() {
         line("");
@@ -94,6 +102,9 @@ fn state(bundle: &BundleStatus) -> Cell {
     let text = match (bundle.bytes_done, bundle.bytes_total, bundle.retry_seconds) {
         (Some(done), Some(total), _) => format!("{word} {}/{}", Bytes(done), Bytes(total)),
         (_, _, Some(seconds)) => format!("{word}, again in {seconds:.0} s"),
+        _ if bundle.state == BundleState::Imported && bundle.verdict == Some(Verdict::Partial) => {
+            format!("{word} in part")
+        }
         _ => word.to_owned(),
     };
     let color = match bundle.state {

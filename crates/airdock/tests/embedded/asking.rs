@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -36,6 +37,11 @@ pub(crate) fn tests(suite: Suite) -> Suite {
             "metrics_and_health_are_served_on_loopback_alone",
             &[],
             metrics,
+        )
+        .test(
+            "a_name_that_is_not_utf_8_is_told_and_not_looked_at",
+            &[],
+            not_utf_8,
         )
         .test("a_socket_that_is_served_is_not_taken_over", &[], taken)
 }
@@ -329,5 +335,19 @@ fn taken(dir: &Path) -> Outcome {
     let mut second = watch(&other, &["--socket", text(&socket)]);
     assert_eq!(second.wait(DEADLINE)?.code(), Some(1));
     assert_eq!(ask(dir, &["status"]).code, 0, "the first still answers");
+    Ok(())
+}
+
+fn not_utf_8(dir: &Path) -> Outcome {
+    let mut agent = started(dir)?;
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9.tar");
+    fs::write(dir.join("bundles").join(name), "x")?;
+    agent.wait_for_line(&["not UTF-8", r"caf\xe9.tar"], DEADLINE)?;
+    let source = &ask_json(dir, &["status"])["sources"][0];
+    let path = format!(r"{}/caf\xe9.tar", text(&dir.join("bundles")));
+    assert_eq!(source["not_utf8"], serde_json::json!([path]));
+    drop(agent);
+    let once = watch(dir, &["--once"]).wait(DEADLINE)?;
+    assert_eq!(once.code(), Some(8), "it may hold images that a node needs");
     Ok(())
 }
