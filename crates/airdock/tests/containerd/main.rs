@@ -15,6 +15,8 @@ mod loading;
 mod midway;
 mod owning;
 mod pods;
+mod showing;
+mod snapshot;
 mod support;
 mod watching;
 mod whole;
@@ -32,5 +34,6 @@ fn main() -> ExitCode {
     let suite = disk::tests(suite);
     let suite = midway::tests(suite);
     let suite = importers::tests(suite);
+    let suite = showing::tests(suite);
     pods::tests(suite).run()
 }
