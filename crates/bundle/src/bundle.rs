@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::archive::Archive;
 use crate::digest::{Algorithm, Digest, Hasher};
 use crate::image::{Image, Other};
+use crate::left_out::LeftOut;
 use crate::verdict::Verdict;
 
 /// How a bundle lists its images.
@@ -41,6 +42,7 @@ pub struct Bundle {
     pub(crate) format: Format,
     pub(crate) images: Vec<Image>,
     pub(crate) others: Vec<Other>,
+    pub(crate) left_out: LeftOut,
 }
 
 impl Bundle {

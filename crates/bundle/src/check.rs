@@ -49,7 +49,7 @@ impl Bundle {
 fn entries(content: &Content) -> impl Iterator<Item = (&Blob, EntryId)> {
     content.blobs.iter().filter_map(|blob| match blob.place {
         Place::Entry(entry) => Some((blob, entry)),
-        Place::Memory(_) => None,
+        Place::Memory(_) | Place::Elsewhere => None,
     })
 }
 

@@ -13,6 +13,7 @@ use crate::documents::Documents;
 use crate::fault::Fault;
 use crate::graph::Step;
 use crate::image::{Blob, Content, ImageError, Layer, Place, RefKind, Role};
+use crate::left_out::LeftOut;
 use crate::limits;
 use crate::open::OpenError;
 
@@ -37,14 +38,23 @@ impl Budget {
 }
 
 /// The contents of an image layout's manifests, each put together once.
-#[derive(Default)]
-pub(crate) struct Contents {
+pub(crate) struct Contents<'a> {
     /// By digest and media type, as [`Graph`](crate::graph::Graph) keeps its nodes.
     known: BTreeMap<(Digest, String), Result<Rc<Content>, ImageError>>,
     budget: Budget,
+    left_out: &'a LeftOut,
 }
 
-impl Contents {
+impl<'a> Contents<'a> {
+    /// None yet; layers that are left out need not be there.
+    pub(crate) fn new(left_out: &'a LeftOut) -> Self {
+        Self {
+            known: BTreeMap::new(),
+            budget: Budget::default(),
+            left_out,
+        }
+    }
+
     /// What the manifest needs, and the indexes that `steps` lead through to it.
     pub(crate) fn of(
         &mut self,
@@ -73,13 +83,18 @@ impl Contents {
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone()?);
         }
-        let content = Fault::settle(read_content(documents, descriptor))?.map(Rc::new);
+        let content =
+            Fault::settle(read_content(documents, descriptor, self.left_out))?.map(Rc::new);
         self.known.insert(key, content.clone());
         Ok(content?)
     }
 }
 
-fn read_content(documents: &mut Documents<'_>, descriptor: &Descriptor) -> Result<Content, Fault> {
+fn read_content(
+    documents: &mut Documents<'_>,
+    descriptor: &Descriptor,
+    left_out: &LeftOut,
+) -> Result<Content, Fault> {
     let held = Held::read(documents, descriptor, Role::Manifest)?;
     let manifest = read_manifest(documents, descriptor)?;
     let config = Held::read(documents, &manifest.config, Role::Config)?;
@@ -89,7 +104,7 @@ fn read_content(documents: &mut Documents<'_>, descriptor: &Descriptor) -> Resul
     let archive = documents.archive();
     let layers = manifest.layers.iter().enumerate();
     let layers = layers
-        .map(|(position, layer)| layer::place(archive, position, layer))
+        .map(|(position, layer)| layer::place(archive, position, layer, left_out))
         .collect::<Result<_, Fault>>()?;
     Ok(assemble(held, config, layers, &parsed))
 }
@@ -192,7 +207,7 @@ fn layer_blobs(layers: &[PlacedLayer], config: &Descriptor) -> Vec<Blob> {
         .filter(|layer| seen.insert(&layer.descriptor.digest))
         .map(|layer| Blob {
             descriptor: layer.descriptor.clone(),
-            place: Place::Entry(layer.entry),
+            place: layer.entry.map_or(Place::Elsewhere, Place::Entry),
             role: Role::Layer,
             refs: Vec::new(),
         })

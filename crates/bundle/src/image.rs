@@ -118,6 +118,8 @@ pub enum Place {
     Memory(Bytes),
     /// Content of the archive, not yet verified.
     Entry(EntryId),
+    /// In another bundle: this one is a delta.
+    Elsewhere,
 }
 
 /// What a blob is to its image.

@@ -11,9 +11,10 @@ use crate::archive::{Archive, EntryId};
 use crate::document::{self, TopEntry};
 use crate::image::{Image, Other};
 use crate::json;
+use crate::left_out::LeftOut;
 use crate::limits;
 use crate::open::OpenError;
-use crate::platform::Matcher;
+use crate::platform::{Matcher, Platform};
 use crate::write::Listed;
 
 use follow::Layout;
@@ -44,12 +45,12 @@ struct Marker {
 pub(crate) fn read(
     archive: &Archive,
     platform: &Matcher,
-    marker: EntryId,
-    index: EntryId,
+    (marker, index): (EntryId, EntryId),
+    left_out: &LeftOut,
 ) -> Result<(Vec<Image>, Vec<Other>), OpenError> {
     check_marker(archive, marker)?;
     let entries = read_index(archive, index)?;
-    let mut layout = Layout::new(archive, platform);
+    let mut layout = Layout::new(archive, platform, left_out);
     layout.count(entries.len())?;
     let mut images = Vec::new();
     for target in target::by_digest(entries) {
@@ -76,8 +77,11 @@ pub(crate) fn listed(archive: &Archive) -> Result<Vec<Listed>, OpenError> {
     let targets = target::by_digest(read_index(archive, index)?);
     let listed = targets.into_iter().filter_map(|target| {
         let (names, _) = target.names.finish();
+        let mut descriptor = target.descriptor.ok()?;
+        // Some tools say it here too; the image says it itself.
+        descriptor.platform = descriptor.platform.filter(Platform::is_unknown);
         Some(Listed {
-            descriptor: target.descriptor.ok()?,
+            descriptor,
             names: names.into_iter().collect(),
         })
     });

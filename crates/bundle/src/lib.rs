@@ -27,6 +27,7 @@ mod graph;
 pub mod image;
 pub mod json;
 mod layout;
+mod left_out;
 pub mod limits;
 pub mod name;
 mod naming;
@@ -40,5 +41,6 @@ pub mod verify;
 pub mod write;
 
 pub use bundle::{Bundle, Format};
+pub use left_out::LeftOut;
 pub use take::TakeError;
 pub use verdict::Verdict;

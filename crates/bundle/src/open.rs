@@ -8,6 +8,7 @@ use crate::archive::{Archive, EntryId};
 use crate::claims;
 use crate::docker;
 use crate::layout;
+use crate::left_out::{self, LeftOut};
 use crate::platform::Matcher;
 
 pub use crate::bundle::{Bundle, Format};
@@ -23,13 +24,16 @@ impl Bundle {
     /// What concerns the bundle as a whole: no known format, a bad list of images, limits, and
     /// everything that keeps the archive from being read.
     pub fn open(archive: Archive, platform: &Matcher) -> Result<Self, OpenError> {
+        let mut left_out = LeftOut::default();
         let (format, images, mut others) = match Kind::of(&archive)? {
             Kind::Layout {
                 marker,
                 index,
                 list,
             } => {
-                let (images, others) = layout::read(&archive, platform, marker, index)?;
+                left_out = left_out::read(&archive, index);
+                let files = (marker, index);
+                let (images, others) = layout::read(&archive, platform, files, &left_out)?;
                 if let Some(list) = list {
                     agreement::check(&archive, list, &images)?;
                 }
@@ -46,6 +50,7 @@ impl Bundle {
             format,
             images,
             others,
+            left_out,
         })
     }
 }

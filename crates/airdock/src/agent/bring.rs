@@ -11,6 +11,7 @@ use airdock_bundle::name::Name;
 use jiff::Timestamp;
 
 use super::context::Context;
+use super::elsewhere;
 use super::event::Event;
 use super::failure::Failure;
 use super::import::{self, Planned};
@@ -72,6 +73,8 @@ pub struct Standing {
     pub terms: Terms,
     /// The other bundles.
     pub others: Vec<OwnedHolding>,
+    /// Files in which the rest of a delta may be, imported or not.
+    pub beside: Vec<PathBuf>,
     /// A name for the one image of the bundle that has none.
     pub name: Option<Name>,
 }
@@ -121,6 +124,7 @@ pub async fn bring(
     let Some(planned) = plan_for(&opened, &standing, &view, context) else {
         return Ok(unchanged(&opened, arrived, view.records, context));
     };
+    let planned = elsewhere::complete(planned, &standing.beside, &context.platform).await?;
     announce_import(&planned, context);
     let complete = import::import(planned, context).await?;
     let published = publish::publish(complete, context).await?;

@@ -29,6 +29,17 @@ pub enum Failure {
         /// Its images, where it could be opened.
         refused: Vec<Refused>,
     },
+    /// It is a delta, and what it leaves to other bundles is nowhere to be found.
+    #[error(
+        "it needs {bases}: neither the store nor a bundle beside it has {layers}; \
+         load that first, or put it beside this one"
+    )]
+    Needs {
+        /// Which bundles have it.
+        bases: String,
+        /// What is missing.
+        layers: String,
+    },
     /// It couldn't be read: nothing is known about its content.
     #[error("{reason}")]
     Unreadable {
@@ -91,6 +102,7 @@ impl Failure {
     pub fn verdict(&self) -> Option<Verdict> {
         match self {
             Self::Verdict { verdict, .. } => Some(*verdict),
+            Self::Needs { .. } => Some(Verdict::Incomplete),
             _ => None,
         }
     }
@@ -107,6 +119,7 @@ impl Failure {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Verdict { verdict, .. } => Exit::from(*verdict),
+            Self::Needs { .. } => Exit::Incomplete,
             Self::Unreadable { .. } | Self::Changed(_) => Exit::Unreadable,
             Self::Store(error) => error.exit(),
             Self::NotReadBack(_) => Exit::Store,

@@ -15,10 +15,10 @@ mod stream;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use airdock_bundle::archive::{ArchiveError, EntryId};
+use airdock_bundle::archive::{ArchiveError, EntryId, Region};
 use airdock_bundle::digest::Digest;
 use airdock_bundle::escape::escaped;
-use airdock_bundle::image::Place;
+use airdock_bundle::image::{Blob, Place};
 use airdock_bundle::open::Bundle;
 use airdock_containerd::Body;
 use bytes::Bytes;
@@ -74,6 +74,8 @@ pub struct Complete {
 pub(super) enum Origin {
     Memory(Bytes),
     Entry(EntryId),
+    /// In another bundle, where it was compared with its digest.
+    Elsewhere(Region),
 }
 
 /// Sends what the store lacks.
@@ -120,7 +122,7 @@ fn explained(failure: Failure, opened: &Opened) -> Failure {
 impl Complete {
     async fn bring(&mut self, context: &Context) -> Result<(), Failure> {
         self.secure(context).await?;
-        let origins = Arc::new(origins(&self.opened.bundle));
+        let origins = Arc::new(origins(&self.opened));
         let streamed = self.streamed(&origins)?;
         let sender = Sender {
             bundle: Arc::clone(&self.opened.bundle),
@@ -221,24 +223,32 @@ impl Sender<'_> {
                 let archive = self.bundle.archive();
                 random::body(archive, *entry, blob.size, &self.buffers).await?
             }
+            Some(Origin::Elsewhere(region)) => {
+                random::region_body(region.clone(), &self.buffers).await?
+            }
             None => return Ok(Put::Differs),
         };
         self.put(blob, body).await
     }
 }
 
-fn origins(bundle: &Bundle) -> HashMap<Digest, Origin> {
-    let contents = bundle
+fn origins(opened: &Opened) -> HashMap<Digest, Origin> {
+    let contents = opened
+        .bundle
         .images()
         .iter()
         .filter_map(|i| i.outcome.as_ref().ok());
     let blobs = contents.flat_map(|content| &content.blobs);
-    let origin = |place: &Place| match place {
-        Place::Memory(bytes) => Origin::Memory(bytes.clone()),
-        Place::Entry(entry) => Origin::Entry(*entry),
+    let origin = |blob: &Blob| match &blob.place {
+        Place::Memory(bytes) => Some(Origin::Memory(bytes.clone())),
+        Place::Entry(entry) => Some(Origin::Entry(*entry)),
+        Place::Elsewhere => {
+            let region = opened.elsewhere.get(&blob.descriptor.digest);
+            region.cloned().map(Origin::Elsewhere)
+        }
     };
     blobs
-        .map(|blob| (blob.descriptor.digest.clone(), origin(&blob.place)))
+        .filter_map(|blob| Some((blob.descriptor.digest.clone(), origin(blob)?)))
         .collect()
 }
 

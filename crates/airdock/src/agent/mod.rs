@@ -11,6 +11,7 @@
 
 pub mod bring;
 pub mod context;
+mod elsewhere;
 pub mod event;
 pub mod failure;
 pub mod first;

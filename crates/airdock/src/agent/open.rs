@@ -1,10 +1,12 @@
 //! From a settled file to the images in it: structure, sizes and presence checked, nothing sent.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use airdock_bundle::Verdict;
-use airdock_bundle::archive::{Archive, ArchiveError};
+use airdock_bundle::archive::{Archive, ArchiveError, Region};
+use airdock_bundle::digest::Digest;
 use airdock_bundle::image::{Image, ImageError};
 use airdock_bundle::name::Name;
 use airdock_bundle::open::Bundle;
@@ -34,6 +36,8 @@ pub struct Opened {
     pub offer: Arc<Offer>,
     /// Which names those are.
     pub names: NameFilter,
+    /// Layers of a delta that were found in other bundles.
+    pub elsewhere: HashMap<Digest, Region>,
 }
 
 /// Opens a bundle. A bundle of which nothing can be imported is a failure with its verdict.
@@ -94,6 +98,7 @@ fn open_now(
         fingerprint,
         offer: Arc::new(Offer::of(&bundle).under(&names)),
         names,
+        elsewhere: HashMap::new(),
         bundle: Arc::new(bundle),
     })
 }

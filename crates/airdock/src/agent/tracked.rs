@@ -36,6 +36,8 @@ pub struct Tracked {
     pub restored: Option<Restored>,
     /// When it was brought the last time, by this agent.
     pub brought_at: Option<Instant>,
+    /// Whether it is a delta that was found to lack what it leaves to others.
+    pub needs: bool,
 }
 
 /// How often a bundle's images were put right lately.
@@ -124,6 +126,7 @@ impl Tracked {
             },
             restored: None,
             brought_at: None,
+            needs: false,
         }
     }
 
@@ -150,6 +153,7 @@ impl Tracked {
             state,
             restored: None,
             brought_at: None,
+            needs: false,
         }
     }
 

@@ -132,7 +132,27 @@ impl Agent {
             on_conflict: source.map_or_else(Default::default, |s| s.policy.on_conflict),
             terms: source.map_or_else(Default::default, |s| s.terms(&self.context.platform)),
             others: holdings.into_iter().filter(is_other).collect(),
+            beside: self.standing_files(),
             name: None,
+        }
+    }
+
+    /// Files that stand in the sources and that nobody writes.
+    fn standing_files(&self) -> Vec<PathBuf> {
+        let is_written = |b: &Tracked| matches!(b.state, State::Settling { .. });
+        let standing = self.bundles.values();
+        standing
+            .filter(|bundle| !bundle.is_gone() && !is_written(bundle))
+            .map(|bundle| bundle.path().clone())
+            .collect()
+    }
+
+    /// Deltas that lack something are looked at once more: it may have come.
+    fn wake_deltas(&mut self, now: Instant) {
+        for bundle in self.bundles.values_mut().filter(|bundle| bundle.needs) {
+            if let State::Judged { again: Some(retry) } = &mut bundle.state {
+                retry.at = now;
+            }
         }
     }
 
@@ -221,6 +241,7 @@ impl Agent {
             bundle.departed(now, grace);
         }
         write_down(&mut self.ledger, &self.context, &bundle.entry);
+        self.wake_deltas(now);
     }
 
     /// A file that has changed since goes again, at once, and so does one for which other settings
@@ -251,6 +272,7 @@ impl Agent {
         let before = bundle.entry.judged.map(|_| bundle.entry.verdict);
         let is_news = before != Some(verdict) || bundle.entry.fingerprint != seen;
         bundle.refused(verdict, failure, seen);
+        bundle.needs = matches!(failure, Failure::Needs { .. });
         if verdict == Verdict::Incomplete {
             bundle.state = State::Judged { again: Some(retry) };
         }

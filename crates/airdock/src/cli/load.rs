@@ -87,6 +87,7 @@ async fn load(path: &Path, options: &LoadOptions, context: &Context) -> (Report,
         on_conflict: options.on_conflict,
         terms: Terms::default(),
         others: Vec::new(),
+        beside: options.bundles.clone(),
         name: options.name.clone(),
     };
     let brought = match take(path) {

@@ -10,6 +10,7 @@ use comfy_table::{Table, presets};
 use serde::Serialize;
 
 use super::human::{Bytes, count};
+use super::left_out::LeftOutReport;
 use super::shown;
 
 /// A bundle, as JSON.
@@ -33,6 +34,8 @@ pub struct Report {
     pub images: Vec<ImageReport>,
     /// What isn't an image: charts, signatures, attestations.
     pub others: Vec<OtherReport>,
+    /// What a delta leaves to other bundles; null for any other.
+    pub left_out: Option<LeftOutReport>,
 }
 
 /// An image, as JSON.
@@ -101,6 +104,7 @@ impl Report {
             id: Some(bundle.id().to_string()),
             images: bundle.images().iter().map(image).collect(),
             others: bundle.others().iter().map(other).collect(),
+            left_out: LeftOutReport::of(bundle),
         }
     }
 
@@ -116,6 +120,7 @@ impl Report {
             id: None,
             images: Vec::new(),
             others: Vec::new(),
+            left_out: None,
         }
     }
 
@@ -124,6 +129,9 @@ impl Report {
         super::line(&self.heading());
         if let Some(reason) = &self.reason {
             super::line(&format!("  {reason}"));
+        }
+        if let Some(left_out) = &self.left_out {
+            super::line(&left_out.line());
         }
         if !self.images.is_empty() {
             super::line(&self.table().trim_fmt());

@@ -3,6 +3,7 @@
 
 pub mod human;
 pub mod inspect;
+pub mod left_out;
 pub mod load;
 mod log;
 pub mod pack;

@@ -11,6 +11,7 @@ use airdock_bundle::verify::{Checked, Finding, Lack, Required, Verified};
 use serde::Serialize;
 
 use super::human::{Bytes, count};
+use super::left_out::LeftOutReport;
 
 /// Where a verdict isn't known, because not everything could be looked at.
 const UNKNOWN: &str = "failed";
@@ -53,6 +54,8 @@ pub struct BundleReport {
     pub bytes_hashed: u64,
     /// Bytes that compressed layers unpacked to.
     pub bytes_unpacked: u64,
+    /// What a delta leaves to other bundles; null for any other.
+    pub left_out: Option<LeftOutReport>,
 }
 
 /// An image with all its platforms, as JSON.
@@ -150,6 +153,7 @@ impl BundleReport {
             blobs_checked: verified.blobs(),
             bytes_hashed: verified.hashed(),
             bytes_unpacked: verified.unpacked(),
+            left_out: LeftOutReport::of(bundle),
             ..Self::unread(path, verified.verdict(), verified.reason())
         }
     }
@@ -172,6 +176,7 @@ impl BundleReport {
             blobs_checked: 0,
             bytes_hashed: 0,
             bytes_unpacked: 0,
+            left_out: None,
         }
     }
 
@@ -179,6 +184,9 @@ impl BundleReport {
         super::line(&self.heading());
         if let Some(reason) = self.reason.as_ref().filter(|_| self.format.is_none()) {
             super::line(&format!("  {reason}"));
+        }
+        if let Some(left_out) = &self.left_out {
+            super::line(&left_out.line());
         }
         self.images.iter().for_each(ImageReport::print);
         for finding in &self.findings {

@@ -14,6 +14,7 @@ mod contrib;
 mod hostile;
 mod layout;
 mod noticing;
+mod packing;
 mod service;
 mod support;
 mod unreadable;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let suite = layout::tests(suite);
     let suite = unreadable::tests(suite);
     let suite = noticing::tests(suite);
+    let suite = packing::tests(suite);
     let suite = verify::tests(suite);
     let suite = service::tests(suite);
     watching::tests(suite).run()

@@ -224,7 +224,7 @@ fn keys(dir: &Path) -> Outcome {
         of(bundle),
         set(
             "blobs_checked bytes_hashed bytes_unpacked compression findings findings_not_listed \
-             format id images path reason verdict"
+             format id images left_out path reason verdict"
         )
     );
     assert_eq!(

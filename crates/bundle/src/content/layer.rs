@@ -7,11 +7,12 @@ use crate::document::media_type::{self, LayerKind};
 use crate::documents;
 use crate::fault::Fault;
 use crate::image::{ImageError, LayerFault, Role};
+use crate::left_out::LeftOut;
 
-/// A layer and the entry that holds its blob.
+/// A layer, and the entry that holds its blob; `None` where another bundle does.
 pub(crate) struct PlacedLayer {
     pub(crate) descriptor: Descriptor,
-    pub(crate) entry: EntryId,
+    pub(crate) entry: Option<EntryId>,
     pub(crate) codec: Codec,
 }
 
@@ -23,6 +24,7 @@ pub(crate) fn place(
     archive: &Archive,
     position: usize,
     descriptor: &Descriptor,
+    left_out: &LeftOut,
 ) -> Result<PlacedLayer, Fault> {
     let refuse = |fault| {
         Fault::Image(ImageError::Layer {
@@ -34,6 +36,13 @@ pub(crate) fn place(
     let (codec, foreign) = said(&descriptor.media_type).map_err(refuse)?;
     let entry = match documents::locate(archive, descriptor, Role::Layer)? {
         Some(entry) => entry,
+        None if left_out.has(&descriptor.digest) => {
+            return Ok(PlacedLayer {
+                descriptor: descriptor.bare(),
+                entry: None,
+                codec,
+            });
+        }
         None if foreign => return Err(refuse(LayerFault::ForeignAbsent)),
         None => {
             return Err(Fault::Image(ImageError::Missing {
@@ -49,7 +58,7 @@ pub(crate) fn place(
     }
     Ok(PlacedLayer {
         descriptor: descriptor.bare(),
-        entry,
+        entry: Some(entry),
         codec,
     })
 }

@@ -163,7 +163,7 @@ impl DraftLayer {
         }
         Ok(PlacedLayer {
             descriptor: Descriptor::new(media_type, digest.clone(), self.size),
-            entry: self.entry,
+            entry: Some(self.entry),
             codec: self.codec,
         })
     }

@@ -9,6 +9,7 @@ use crate::document::{Descriptor, DocumentError};
 use crate::fault::Fault;
 use crate::graph::{Graph, Node, Selection};
 use crate::image::{Content, Image, ImageError, Other, OtherKind, Role, Warning};
+use crate::left_out::LeftOut;
 use crate::naming::Names;
 use crate::open::OpenError;
 use crate::platform::{Matcher, Platform};
@@ -17,7 +18,7 @@ use crate::platform::{Matcher, Platform};
 pub(super) struct Layout<'a> {
     platform: &'a Matcher,
     graph: Graph<'a>,
-    contents: Contents,
+    contents: Contents<'a>,
 }
 
 /// What a target turned out to be.
@@ -34,11 +35,11 @@ struct Followed {
 }
 
 impl<'a> Layout<'a> {
-    pub(super) fn new(archive: &'a Archive, platform: &'a Matcher) -> Self {
+    pub(super) fn new(archive: &'a Archive, platform: &'a Matcher, left_out: &'a LeftOut) -> Self {
         Self {
             platform,
             graph: Graph::new(archive, platform),
-            contents: Contents::default(),
+            contents: Contents::new(left_out),
         }
     }
 

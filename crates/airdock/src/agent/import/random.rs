@@ -21,8 +21,17 @@ pub(super) async fn body(
 ) -> Result<Body, StoreError> {
     let region = archive.region(entry).map_err(|e| body_error(&e))?;
     let region = region.ok_or_else(|| StoreError::Body("it must be streamed".to_owned()))?;
+    let region = Region {
+        len: size,
+        ..region
+    };
+    region_body(region, buffers).await
+}
+
+/// The bytes of a region, read ahead of the store by a bounded amount.
+pub(super) async fn region_body(region: Region, buffers: &Buffers) -> Result<Body, StoreError> {
     let buffers = buffers.clone();
-    if size <= WHOLE {
+    if region.len <= WHOLE {
         let read = tokio::task::spawn_blocking(move || whole(&region, &buffers)).await;
         let read = read.unwrap_or_else(|e| Err(std::io::Error::other(e)));
         return Ok(Body::Whole(

@@ -39,7 +39,7 @@ pub(super) async fn send(
 fn wanted(sender: &Sender<'_>, blobs: Vec<OfferedBlob>) -> HashMap<EntryId, Wanted> {
     let entry = |blob: OfferedBlob| match sender.origins.get(&blob.digest)? {
         Origin::Entry(entry) => Some((*entry, Wanted::Blob(blob))),
-        Origin::Memory(_) => None,
+        Origin::Memory(_) | Origin::Elsewhere(_) => None,
     };
     blobs.into_iter().filter_map(entry).collect()
 }

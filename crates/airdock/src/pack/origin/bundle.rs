@@ -1,8 +1,10 @@
 //! Bundles and layout directories as an origin.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use airdock_bundle::archive::{Archive, ArchiveError, EntryId};
+use airdock_bundle::archive::{Archive, ArchiveError, EntryId, Region};
+use airdock_bundle::digest::Digest;
 use airdock_bundle::document::Descriptor;
 use airdock_bundle::image::Image;
 use airdock_bundle::name::Name;
@@ -81,7 +83,7 @@ impl BundleOrigin {
         let bundles = open_all(path, platforms).map_err(failed)?;
         let mut listed = Vec::new();
         for bundle in &bundles {
-            listed.extend(bundle.listed().map_err(failed)?);
+            listed.extend(settled(bundle, bundle.listed().map_err(failed)?));
         }
         let path = path.to_owned();
         Ok(Self {
@@ -139,27 +141,38 @@ impl BundleOrigin {
         Ok(self.find(descriptor)?.is_some())
     }
 
-    /// Layers, where they stand in the file; those of a compressed one are unpacked first.
+    /// Layers, as [`regions`](Self::regions).
     pub fn blobs(&self, wanted: &[Wanted]) -> Result<Blobs, BundleError> {
-        let mut blobs = Blobs::new();
+        let regions = self.regions(wanted.iter().map(|wanted| &wanted.descriptor))?;
+        let blobs = regions.into_iter();
+        Ok(blobs
+            .map(|(digest, it)| (digest, Blob::Region(it)))
+            .collect())
+    }
+
+    /// Where layers stand in the file; those of a compressed one are unpacked first. What isn't
+    /// there is left out.
+    pub fn regions<'a>(
+        &self,
+        wanted: impl Iterator<Item = &'a Descriptor> + Clone,
+    ) -> Result<BTreeMap<Digest, Region>, BundleError> {
+        let mut regions = BTreeMap::new();
         for bundle in &self.bundles {
             let mut packed = Vec::new();
-            for Wanted { descriptor, .. } in wanted {
+            for descriptor in wanted.clone() {
                 let found = bundle.blob(descriptor);
                 let Some(entry) = found.map_err(|source| self.failed(source))? else {
                     continue;
                 };
                 let region = bundle.archive().region(entry);
                 match region.map_err(|error| self.unreadable(error))? {
-                    Some(region) => {
-                        blobs.insert(descriptor.digest.clone(), Blob::Region(region));
-                    }
+                    Some(region) => drop(regions.insert(descriptor.digest.clone(), region)),
                     None => packed.push((entry, descriptor.digest.clone())),
                 }
             }
-            blobs.extend(spool::unpack(&self.path, bundle.archive(), &packed)?);
+            regions.extend(spool::unpack(&self.path, bundle.archive(), &packed)?);
         }
-        Ok(blobs)
+        Ok(regions)
     }
 
     fn find(&self, descriptor: &Descriptor) -> Result<Option<EntryId>, BundleError> {
@@ -181,6 +194,27 @@ impl BundleOrigin {
     fn unreadable(&self, error: ArchiveError) -> BundleError {
         self.failed(TakeError::Bundle(error.into()))
     }
+}
+
+/// Some tools list an image once for each platform, all under one name. It is that of the image
+/// which can be used; the others go, as they do when the bundle is imported.
+fn settled(bundle: &Bundle, listed: Vec<Listed>) -> Vec<Listed> {
+    let images = bundle.images().iter().filter(|image| image.outcome.is_ok());
+    let target = |image: &'_ Image| image.target.as_ref().map(|it| it.digest.clone());
+    let holders: BTreeMap<&Name, Option<Digest>> = images
+        .flat_map(|image| image.names.iter().map(move |name| (name, target(image))))
+        .collect();
+    let is_held = |name: &Name, digest: &Digest| match holders.get(name) {
+        Some(Some(holder)) => holder == digest,
+        _ => true,
+    };
+    let own = |mut listed: Listed| {
+        let is_named = !listed.names.is_empty();
+        let digest = listed.descriptor.digest.clone();
+        listed.names.retain(|name| is_held(name, &digest));
+        (!is_named || !listed.names.is_empty()).then_some(listed)
+    };
+    listed.into_iter().filter_map(own).collect()
 }
 
 fn open_all(path: &Path, platforms: &[Platform]) -> Result<Vec<Bundle>, OpenError> {

@@ -84,11 +84,7 @@ impl Blob {
     /// Its bytes, from the start. Reading may wait for them.
     pub fn open(&self) -> io::Result<Box<dyn Read + '_>> {
         match self {
-            Self::Region(region) => Ok(Box::new(RegionReader {
-                file: &region.file,
-                offset: region.offset,
-                left: region.len,
-            })),
+            Self::Region(region) => Ok(Box::new(read_region(region))),
             Self::Stored(blob) => Ok(Box::new(blob.open())),
         }
     }
@@ -157,6 +153,15 @@ impl Origin {
             Self::Bundle(bundle) => Ok(bundle.blobs(wanted)?),
             Self::Containerd(containerd) => Ok(containerd.blobs(wanted)),
         }
+    }
+}
+
+/// Reads a region from its start.
+pub fn read_region(region: &Region) -> impl Read + '_ {
+    RegionReader {
+        file: &region.file,
+        offset: region.offset,
+        left: region.len,
     }
 }
 

@@ -10,16 +10,15 @@ use airdock_bundle::archive::{Archive, EntryId, Region};
 use airdock_bundle::digest::Digest;
 
 use super::bundle::BundleError;
-use super::{Blob, Blobs};
 
 /// The content of entries, in one pass over the archive.
 pub(super) fn unpack(
     path: &Path,
     archive: &Archive,
     entries: &[(EntryId, Digest)],
-) -> Result<Blobs, BundleError> {
+) -> Result<BTreeMap<Digest, Region>, BundleError> {
     if entries.is_empty() {
-        return Ok(Blobs::new());
+        return Ok(BTreeMap::new());
     }
     let spool = |source: io::Error| BundleError::Spool {
         path: path.to_owned(),
@@ -50,8 +49,7 @@ pub(super) fn unpack(
     let blob = |(entry, digest): &(EntryId, Digest)| {
         let (offset, len) = *lengths.get(entry)?;
         let file = Arc::clone(&file);
-        let region = Region { file, offset, len };
-        Some((digest.clone(), Blob::Region(region)))
+        Some((digest.clone(), Region { file, offset, len }))
     };
     Ok(entries.iter().filter_map(blob).collect())
 }

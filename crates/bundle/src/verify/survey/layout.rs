@@ -15,6 +15,7 @@ use crate::fault::Fault;
 use crate::graph;
 use crate::image::{ImageError, Place, Role};
 use crate::layout;
+use crate::left_out::LeftOut;
 use crate::limits;
 use crate::open::OpenError;
 use crate::verify::hazard;
@@ -28,6 +29,7 @@ pub(super) fn survey(bundle: &Bundle, map: &mut Map) -> Result<(), OpenError> {
         documents: documents_of(bundle),
         map,
         known: BTreeMap::new(),
+        left_out: &bundle.left_out,
     };
     for (position, entry) in layout::read_index(archive, index)?.iter().enumerate() {
         walk.root(position, entry)?;
@@ -80,6 +82,8 @@ struct Walk<'a> {
     /// Each is followed once, so that the work grows with the archive and not with the paths
     /// through it. `None` where the archive has it not.
     known: BTreeMap<Key, Option<usize>>,
+    /// Layers that need not be there.
+    left_out: &'a LeftOut,
 }
 
 impl Walk<'_> {
@@ -245,11 +249,19 @@ impl Walk<'_> {
         node: &mut Node,
     ) -> Result<Option<Claim>, OpenError> {
         let found = self.find(descriptor)?;
+        if matches!(found, Ok(None)) && self.left_out.has(&descriptor.digest) {
+            return Ok(None);
+        }
         let found = found.and_then(|it| it.ok_or_else(|| missing(Role::Layer, descriptor)));
         let Some(entry) = node.take(found) else {
             return Ok(None);
         };
-        let placed = Fault::settle(content::place(self.archive, position, descriptor))?;
+        let placed = Fault::settle(content::place(
+            self.archive,
+            position,
+            descriptor,
+            self.left_out,
+        ))?;
         let layer = node.take(placed).zip(diff_id);
         Ok(Some(Claim {
             layer: layer.map(|(placed, diff_id)| LayerClaim {
