@@ -149,7 +149,7 @@ async fn events(State(shared): State<Shared>) -> Response {
             let line = match listening.recv().await {
                 Ok(event) => serde_json::to_string(&*event).ok(),
                 Err(RecvError::Lagged(lost)) => {
-                    Some(format!(r#"{{"event":"lost","count":{lost}}}"#))
+                    Some(format!(r#"{{"event":"missed","count":{lost}}}"#))
                 }
                 Err(RecvError::Closed) => return None,
             };
