@@ -36,6 +36,26 @@ const DROP_INS: [(&str, &str); 5] = [
     ),
 ];
 
+/// What the README links to: who needs it may have no network.
+const GUIDES: [(&str, &str); 10] = [
+    ("comparison.md", include_str!("../../../docs/comparison.md")),
+    (
+        "configuration.md",
+        include_str!("../../../docs/configuration.md"),
+    ),
+    ("containerd.md", include_str!("../../../docs/containerd.md")),
+    ("formats.md", include_str!("../../../docs/formats.md")),
+    ("hardening.md", include_str!("../../../docs/hardening.md")),
+    ("install.md", include_str!("../../../docs/install.md")),
+    ("operating.md", include_str!("../../../docs/operating.md")),
+    ("reference.md", include_str!("../../../docs/reference.md")),
+    ("security.md", include_str!("../../../docs/security.md")),
+    (
+        "troubleshooting.md",
+        include_str!("../../../docs/troubleshooting.md"),
+    ),
+];
+
 /// What a package manager does with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -115,6 +135,7 @@ pub fn unpacked(release: &Release) -> anyhow::Result<Content> {
         File::new("airdock.toml", Kind::Plain, SETTINGS),
     ];
     files.extend(drop_ins("systemd/airdock.service.d"));
+    files.extend(guides("docs"));
     for page in pages::manuals()? {
         files.push(File::new(
             &format!("man/{}", page.name),
@@ -143,6 +164,7 @@ fn papers(release: &Release, family: Family) -> anyhow::Result<Vec<File>> {
         paper("README.md", README.as_bytes().to_vec()),
         paper("THIRD-PARTY.gz", gzip(release.notices.as_bytes())?),
     ];
+    papers.extend(guides("usr/share/doc/airdock/docs"));
     match family {
         Family::Debian => {
             papers.push(paper("copyright", COPYRIGHT.as_bytes().to_vec()));
@@ -156,6 +178,12 @@ fn papers(release: &Release, family: Family) -> anyhow::Result<Vec<File>> {
         )),
     }
     Ok(papers)
+}
+
+fn guides(below: &str) -> impl Iterator<Item = File> {
+    GUIDES
+        .into_iter()
+        .map(move |(name, text)| File::new(&format!("{below}/{name}"), Kind::Documentation, text))
 }
 
 fn drop_ins(below: &str) -> impl Iterator<Item = File> {

@@ -11,6 +11,7 @@ mod asking;
 mod cli;
 mod config;
 mod contrib;
+mod documented;
 mod hostile;
 mod layout;
 mod noticing;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     let suite = cli::tests(suite);
     let suite = config::tests(suite);
     let suite = contrib::tests(suite);
+    let suite = documented::tests(suite);
     let suite = hostile::tests(suite);
     let suite = layout::tests(suite);
     let suite = unreadable::tests(suite);

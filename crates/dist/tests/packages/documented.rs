@@ -1,4 +1,4 @@
-//! What the installation's document says can be typed, and is in the packages.
+//! What the installation's document says is in the packages.
 
 use std::fs;
 use std::path::Path;
@@ -8,25 +8,11 @@ use airdock_testkit::{Outcome, Suite, repository};
 use crate::support::listed;
 
 pub(crate) fn tests(suite: Suite) -> Suite {
-    suite
-        .test("every_command_in_the_installation_exists", &[], commands)
-        .test("every_package_in_the_installation_is_made", &[], packages)
+    suite.test("every_package_in_the_installation_is_made", &[], packages)
 }
 
 fn document() -> std::io::Result<String> {
     fs::read_to_string(repository().join("docs/install.md"))
-}
-
-fn commands(_: &Path) -> Outcome {
-    let document = document()?;
-    let lines = document.lines().filter_map(|line| line.strip_prefix("# "));
-    let ours: Vec<&str> = lines.filter(|line| line.starts_with("airdock ")).collect();
-    assert!(ours.len() >= 5, "{ours:?}");
-    for line in ours {
-        let parsed = airdock::cli::command().try_get_matches_from(line.split_whitespace());
-        parsed.map_err(|error| format!("{line}: {error}"))?;
-    }
-    Ok(())
 }
 
 fn packages(_: &Path) -> Outcome {

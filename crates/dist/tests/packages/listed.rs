@@ -10,7 +10,7 @@ use airdock_testkit::{Need, Outcome, Suite};
 use crate::support::{listed, read, written};
 
 /// What both package managers put on a node, beside manuals.
-const INSTALLED: [&str; 11] = [
+const INSTALLED: [&str; 12] = [
     "drwxr-xr-x /var/lib/airdock",
     "drwxr-xr-x /var/lib/airdock/bundles",
     "-rwxr-xr-x /usr/bin/airdock",
@@ -19,6 +19,7 @@ const INSTALLED: [&str; 11] = [
     "-rw-r--r-- /usr/share/bash-completion/completions/airdock",
     "-rw-r--r-- /usr/share/doc/airdock/README.md",
     "-rw-r--r-- /usr/share/doc/airdock/THIRD-PARTY.gz",
+    "-rw-r--r-- /usr/share/doc/airdock/docs/troubleshooting.md",
     "-rw-r--r-- /usr/share/doc/airdock/systemd/k0s.conf",
     "-rw-r--r-- /usr/share/fish/vendor_completions.d/airdock.fish",
     "-rw-r--r-- /usr/share/man/man1/airdock-watch.1.gz",
@@ -47,6 +48,7 @@ pub(crate) fn tests(suite: Suite) -> Suite {
             &[Need::Program("sha256sum")],
             tar,
         )
+        .test("what_the_readme_links_to_is_packed_with_it", &[], guides)
         .test("the_same_is_packed_as_the_same_bytes", &[], same)
         .test("every_command_has_a_manual", &[], manuals)
         .test("bash_reads_its_completions", &[Need::Program("bash")], bash)
@@ -182,6 +184,7 @@ fn tar(dir: &Path) -> Outcome {
         "README.md",
         "THIRD-PARTY",
         "completions/_airdock",
+        "docs/troubleshooting.md",
         "man/airdock.1",
         "systemd/airdock.service",
         "systemd/airdock.service.d/k3s.conf",
@@ -189,6 +192,17 @@ fn tar(dir: &Path) -> Outcome {
         assert!(fs::metadata(top.join(file))?.len() > 0, "{file}");
     }
     assert_eq!(fs::read(top.join("airdock"))?, listed().program);
+    Ok(())
+}
+
+fn guides(_: &Path) -> Outcome {
+    let docs = airdock_testkit::repository().join("docs");
+    let content = airdock_dist::content::unpacked(&listed())?;
+    for entry in fs::read_dir(docs)? {
+        let name = format!("docs/{}", entry?.file_name().to_string_lossy());
+        let is_packed = content.files.iter().any(|file| file.path == name);
+        assert!(is_packed || name == "docs/benchmarks.md", "{name}");
+    }
     Ok(())
 }
 
