@@ -42,18 +42,19 @@ impl Mount {
         &self.point
     }
 
-    /// Writes a file that leaves `left` bytes free, or as many less as a page has.
+    /// Writes a file that leaves `left` bytes free, or as many less as a page has, or as others
+    /// write meanwhile.
     pub fn fill(&self, left: u64) -> io::Result<Filler> {
         let filler = Filler {
             path: self.point.join("filler"),
         };
         let size = free(&self.point)?.saturating_sub(left);
         // Writing zeros takes room that a hole would not.
-        io::copy(
-            &mut io::Read::take(io::repeat(0), size),
-            &mut fs::File::create(&filler.path)?,
-        )?;
-        Ok(filler)
+        let mut zeros = io::Read::take(io::repeat(0), size);
+        match io::copy(&mut zeros, &mut fs::File::create(&filler.path)?) {
+            Err(error) if error.kind() != io::ErrorKind::StorageFull => Err(error),
+            _ => Ok(filler),
+        }
     }
 }
 

@@ -59,6 +59,9 @@ pub(crate) enum Action {
     ForeignMove(&'static str),
     /// Somebody gives an image another name.
     ForeignTag(&'static str),
+    /// The store's disk fills up, but for so many bytes.
+    FillDisk(u64),
+    FreeDisk,
     /// All comes to rest.
     Settle,
 }
@@ -91,7 +94,15 @@ impl World<'_, '_> {
             }
             Action::End(how) => Ok(self.agent.end(*how)?),
             Action::Start => Ok(self.agent.start()?),
-            Action::RestartStore => self.store.restart(),
+            Action::RestartStore => {
+                self.full = None;
+                self.store.restart()
+            }
+            Action::FillDisk(left) => self.fill(*left),
+            Action::FreeDisk => {
+                self.full = None;
+                Ok(())
+            }
             Action::Settle => self.settle(),
             others => self.disturb(others),
         }
@@ -138,8 +149,16 @@ impl World<'_, '_> {
         }
     }
 
-    /// What others do to the store.
+    fn fill(&mut self, left: u64) -> Outcome {
+        if let Some(disk) = self.store.disk() {
+            self.full = Some(disk.fill(left)?);
+        }
+        Ok(())
+    }
+
+    /// What others do to the store; they need room for it.
     fn disturb(&mut self, action: &Action) -> Outcome {
+        self.full = None;
         match action {
             Action::Delete(name) => {
                 self.forget_foreign(name);

@@ -6,6 +6,9 @@ use crate::directory::{ARCHIVES, Damage, LAYOUTS, is_layout};
 use crate::image::{Contents, NAMES, Seed, digests};
 use crate::sequence::World;
 
+/// Bytes that a full disk may have left: none, room for records, for a small image, for most.
+const LEFT: [u64; 4] = [0, 64 << 10, 1 << 20, 4 << 20];
+
 /// Images that bundles have: few, so that bundles share them.
 const IMAGES: usize = 6;
 
@@ -50,9 +53,19 @@ impl World<'_, '_> {
             87..89 => Action::ForeignLabel(self.record()?),
             89..91 => Action::ForeignPin(self.unheld()?),
             91..93 => Action::ForeignMove(self.dice.pick(&NAMES)?),
-            93..95 => Action::ForeignTag(self.held()?),
+            93..94 => Action::ForeignTag(self.held()?),
+            94..98 => self.disk()?,
             _ => Action::Settle,
         })
+    }
+
+    /// A full disk doesn't get fuller.
+    fn disk(&mut self) -> Option<Action> {
+        self.store.disk()?;
+        match self.full {
+            Some(_) => Some(Action::FreeDisk),
+            None => self.dice.pick(&LEFT).map(Action::FillDisk),
+        }
     }
 
     fn any_path(&mut self) -> &'static str {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use airdock_testkit::Outcome;
 use airdock_testkit::fixture::Target;
+use airdock_testkit::mount::Mount;
 use serde_json::{Value, json};
 
 use crate::image::{Seed, image};
@@ -15,19 +16,33 @@ use crate::store::{Record, Records, Result};
 const NAME: &str = "io.containerd.image.name";
 
 #[derive(Debug)]
-pub(crate) struct Layout(PathBuf);
+pub(crate) struct Layout {
+    path: PathBuf,
+    disk: Option<Mount>,
+}
 
 impl Layout {
     pub(crate) fn new(path: PathBuf) -> Self {
-        Self(path)
+        Self { path, disk: None }
+    }
+
+    pub(crate) fn on(disk: Mount) -> Self {
+        Self {
+            path: disk.point().join("store"),
+            disk: Some(disk),
+        }
+    }
+
+    pub(crate) fn disk(&self) -> Option<&Mount> {
+        self.disk.as_ref()
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     fn index(&self) -> PathBuf {
-        self.0.join("index.json")
+        self.path.join("index.json")
     }
 
     fn read(&self) -> Result<Value> {
@@ -50,12 +65,12 @@ impl Layout {
             .create(true)
             .truncate(false)
             .write(true)
-            .open(self.0.join(".airdock/index.lock"))?;
+            .open(self.path.join(".airdock/index.lock"))?;
         lock.lock()?;
         let mut index = self.read()?;
         let entries = index["manifests"].as_array_mut().ok_or("no manifests")?;
         let changed = change(entries);
-        let beside = self.0.join(".airdock/others");
+        let beside = self.path.join(".airdock/others");
         fs::write(&beside, index.to_string())?;
         fs::rename(beside, self.index())?;
         Ok(changed)
@@ -66,14 +81,14 @@ impl Layout {
     }
 
     pub(crate) fn delete_blob(&self, digest: &str) -> io::Result<()> {
-        match fs::remove_file(self.0.join("blobs").join(digest.replace(':', "/"))) {
+        match fs::remove_file(self.path.join("blobs").join(digest.replace(':', "/"))) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
             _ => Ok(()),
         }
     }
 
     pub(crate) fn blobs(&self) -> io::Result<BTreeSet<String>> {
-        let entries = fs::read_dir(self.0.join("blobs/sha256"))?;
+        let entries = fs::read_dir(self.path.join("blobs/sha256"))?;
         let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
         let names = entries.filter_map(io::Result::ok).map(name);
         Ok(names.map(|hex| format!("sha256:{hex}")).collect())
@@ -92,7 +107,7 @@ impl Layout {
     pub(crate) fn bring(&self, name: &str, seed: Seed) -> Outcome {
         let target = Target::from(image(seed));
         for blob in target.blobs() {
-            let path = self.0.join(blob.path());
+            let path = self.path.join(blob.path());
             if !path.exists() {
                 fs::write(path, &blob.content)?;
             }
@@ -125,7 +140,7 @@ impl Layout {
 
     /// What an unfinished write leaves.
     pub(crate) fn leftovers(&self) -> Result<Vec<String>> {
-        let Ok(entries) = fs::read_dir(self.0.join(".airdock")) else {
+        let Ok(entries) = fs::read_dir(self.path.join(".airdock")) else {
             return Ok(Vec::new());
         };
         let names = entries.filter_map(io::Result::ok);
@@ -134,7 +149,7 @@ impl Layout {
     }
 
     pub(crate) fn clear(&self) -> io::Result<()> {
-        match fs::remove_dir_all(&self.0) {
+        match fs::remove_dir_all(&self.path) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
             _ => Ok(()),
         }

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use airdock_testkit::mount::Filler;
 use airdock_testkit::{Outcome, wait};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -40,6 +41,8 @@ pub(crate) struct World<'s, 'd> {
     pub(crate) agent: Agent,
     pub(crate) store: &'s mut Store<'d>,
     pub(crate) fresh: Seed,
+    /// What fills the store's disk.
+    pub(crate) full: Option<Filler>,
     policy: Policy,
     done: Vec<Action>,
 }
@@ -89,6 +92,7 @@ impl<'s, 'd> World<'s, 'd> {
             agent,
             store,
             fresh: FRESH,
+            full: None,
             policy,
             done: Vec::new(),
         })
@@ -111,8 +115,9 @@ impl<'s, 'd> World<'s, 'd> {
     }
 
     /// Waits until the agent has looked at everything, and the store is as it should be; then
-    /// looks at every byte.
+    /// looks at every byte. Nothing comes to rest on a full disk.
     pub(crate) fn settle(&mut self) -> Outcome {
+        self.full = None;
         self.agent.start()?;
         let mut last = String::new();
         let settled = wait::until("rest", DEADLINE, || match self.unsettled() {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use airdock_testkit::mount::Mount;
 use airdock_testkit::{Daemon, Outcome};
 
 use crate::containerd;
@@ -29,6 +30,19 @@ pub(crate) type Result<T> = std::result::Result<T, libtest_mimic::Failed>;
 impl Store<'_> {
     pub(crate) fn layout(dir: &Path) -> Self {
         Self::Layout(Layout::new(dir.join("store")))
+    }
+
+    /// The same on a file system of its own.
+    pub(crate) fn layout_on(disk: Mount) -> Self {
+        Self::Layout(Layout::on(disk))
+    }
+
+    /// The file system that it is on, where that is its own.
+    pub(crate) fn disk(&self) -> Option<&Mount> {
+        match self {
+            Self::Containerd(daemon) => daemon.memory().ok(),
+            Self::Layout(layout) => layout.disk(),
+        }
     }
 
     /// As it is written after `--store`.
