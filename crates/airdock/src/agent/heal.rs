@@ -307,6 +307,7 @@ pub struct Looked {
 async fn look(store: Store, tidy: bool) -> Result<Looked, StoreError> {
     if tidy {
         store.tidy().await?;
+        store.bury().await?;
     }
     store.clear_leftovers().await?;
     Ok(Looked {

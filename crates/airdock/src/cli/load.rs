@@ -52,6 +52,8 @@ pub(super) async fn run(global: &GlobalOptions, options: LoadOptions) -> anyhow:
         reporter: reporter(),
         cancel: super::watch::stopped_by_signals(),
     };
+    // What keeps it from doing so is met again, and told, by what follows.
+    drop(context.store.bury().await);
     let mut worst = Exit::Success;
     let mut reports = Vec::new();
     for path in &options.bundles {

@@ -17,6 +17,7 @@ use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 
 use super::labels;
+use super::owner::Owner;
 use super::view::{Record, Stored, View};
 use super::writers::Writers;
 use super::{Put, Role, StoreError};
@@ -109,6 +110,21 @@ impl ContainerdStore {
         }
         for ingest in self.client.ingests(&self.prefix).await? {
             self.client.abort(&ingest.reference).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends the leases of every `load` that is known to have died, and what was half written under
+    /// them.
+    pub async fn bury(&self) -> Result<(), StoreError> {
+        let Some(current) = Owner::current() else {
+            return Ok(());
+        };
+        for lease in self.client.leases(&Role::Load.prefix()).await? {
+            let owner = lease.labels.get(labels::OWNER);
+            if owner.is_some_and(|owner| current.knows_dead(owner)) {
+                self.client.lease_delete(&lease.id, true).await?;
+            }
         }
         Ok(())
     }
@@ -271,7 +287,9 @@ impl Session {
         let expires = SystemTime::now() + LEASE_LIFE;
         let client = store.client.clone();
         let session = Self { store, lease };
-        let created = client.lease_create(&session.lease, expires, Labels::new());
+        let owner = Owner::current().map(|owner| (labels::OWNER.to_owned(), owner.as_label()));
+        let owner: Labels = owner.into_iter().collect();
+        let created = client.lease_create(&session.lease, expires, owner);
         match created.await {
             Ok(()) => Ok(session),
             Err(error) => {

@@ -10,6 +10,9 @@ pub const CREATED: &str = "io.airdock.created";
 /// With the record's [`mark`]: the pin is ours. Only such a pin may be taken off by us.
 pub const PINNED: &str = "io.airdock.pinned";
 
+/// On a lease: the process that took it, as [`Owner`](super::owner::Owner) writes it.
+pub const OWNER: &str = "io.airdock.owner";
+
 /// kubelet's image garbage collection leaves a record with this label alone.
 pub const CRI_PINNED: &str = "io.cri-containerd.pinned";
 /// The one value of [`CRI_PINNED`] that counts.

@@ -5,6 +5,7 @@ pub mod containerd;
 pub mod error;
 pub mod labels;
 pub mod layout;
+pub mod owner;
 pub mod records;
 pub mod view;
 mod writers;
@@ -117,6 +118,14 @@ impl Store {
         match self {
             Self::Containerd(store) => store.tidy().await,
             Self::Layout(store) => store.tidy().await,
+        }
+    }
+
+    /// Cleans up after every `load` that is known to have died; what a living one has isn't touched.
+    pub async fn bury(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Containerd(store) => store.bury().await,
+            Self::Layout(_) => Ok(()),
         }
     }
 

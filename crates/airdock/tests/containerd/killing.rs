@@ -1,14 +1,17 @@
 //! SIGKILL at any moment: every name is whole or absent, and the next start completes the job.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use airdock_testkit::fixture::{Bundle, Image, Layer};
-use airdock_testkit::process::Running;
-use airdock_testkit::{Daemon, Outcome, Suite, Version, wait};
+use airdock_testkit::process::{Running, run};
+use airdock_testkit::proxy::{Fault, Proxy};
+use airdock_testkit::{Daemon, Need, Outcome, Suite, Version, wait};
 
-use crate::support::{AIRDOCK, DEADLINE, ingests, leases, records, store_of, text};
+use crate::support::{
+    AIRDOCK, DEADLINE, ingests, leases, load, records, small, started, store_of, text,
+};
 use crate::whole::every_name_is_whole;
 
 /// How often an import is killed; each time somewhere else on its way.
@@ -17,9 +20,20 @@ const KILLS: u32 = 50;
 pub(crate) fn tests(suite: Suite) -> Suite {
     let options = airdock_testkit::daemon::Options::default();
     let name = "killed_at_any_moment_every_name_is_whole_or_absent";
-    Version::ALL.into_iter().fold(suite, |suite, version| {
+    let suite = Version::ALL.into_iter().fold(suite, |suite, version| {
         suite.on_containerd(version, options.clone(), name, &[], killed)
-    })
+    });
+    suite
+        .on_each_containerd(
+            "what_a_killed_load_left_goes_and_what_a_living_one_has_stays",
+            &[Need::Program("unshare")],
+            orphaned,
+        )
+        .on_each_containerd(
+            "an_agent_cleans_up_after_a_killed_load",
+            &[],
+            orphaned_beside_an_agent,
+        )
 }
 
 fn images() -> Vec<(String, Image)> {
@@ -103,4 +117,61 @@ fn remove_everything(daemon: &Daemon) -> std::io::Result<()> {
         daemon.ctr_text(&rm)?;
     }
     Ok(())
+}
+
+/// A `load` in the middle of sending a blob; healing lets it go on.
+fn held_up(daemon: &Daemon, dir: &Path) -> std::io::Result<(Running, Proxy)> {
+    let bundle = dir.join("large.tar");
+    let image = Image::new().layer(Layer::noise(1, 6_000_000));
+    let large = Bundle::new().with(&["large:1"], image);
+    large.oci().write_tar(&bundle)?;
+    let proxy = Proxy::before(&daemon.socket())?;
+    proxy.spoil(Fault::stop("Content/Write").after(2_000_000));
+    let store = format!("containerd:{}", proxy.socket().display());
+    let loading = Running::start(AIRDOCK, &["load", text(&bundle), "--store", &store])?;
+    wait::until("the write", DEADLINE, || {
+        (proxy.pending() == 0).then_some(())
+    })?;
+    Ok((loading, proxy))
+}
+
+fn small_file(dir: &Path) -> std::io::Result<PathBuf> {
+    let path = dir.join("small.tar");
+    small("x:1", "one").oci().write_tar(&path)?;
+    Ok(path)
+}
+
+fn nothing_is_left(daemon: &Daemon) -> std::io::Result<()> {
+    wait::until("no lease and no ingest", DEADLINE, || {
+        (leases(daemon).ok()?.is_empty() && ingests(daemon).ok()?.is_empty()).then_some(())
+    })
+}
+
+fn orphaned(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let bundle = small_file(dir)?;
+    let (mut loading, proxy) = held_up(daemon, dir)?;
+    let its = leases(daemon)?;
+    assert_eq!(load(daemon, &bundle).code, 0);
+    assert_eq!(leases(daemon)?, its, "its owner lives");
+    loading.kill()?;
+    drop(proxy);
+    // Who doesn't see the same processes can't tell.
+    let store = store_of(daemon);
+    let elsewhere = ["--pid", "--fork", "--mount-proc", AIRDOCK, "load"];
+    let args = [&elsewhere[..], &[text(&bundle), "--store", &store]].concat();
+    assert_eq!(run("unshare", &args)?.code, 0);
+    assert_eq!(leases(daemon)?, its);
+    assert_eq!(load(daemon, &bundle).code, 0);
+    Ok(nothing_is_left(daemon)?)
+}
+
+fn orphaned_beside_an_agent(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let (mut loading, proxy) = held_up(daemon, dir)?;
+    let its = leases(daemon)?;
+    drop(started(daemon, dir, &[])?);
+    assert_eq!(leases(daemon)?, its, "its owner lives");
+    loading.kill()?;
+    drop(proxy);
+    let _agent = started(daemon, dir, &[])?;
+    Ok(nothing_is_left(daemon)?)
 }
