@@ -1,4 +1,4 @@
-//! Where other importers go wrong; `docs/importers.md` has the whole list.
+//! Where other importers go wrong; `docs/comparison.md` has the whole list.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -13,6 +13,7 @@ mod importers;
 mod killing;
 mod loading;
 mod midway;
+mod order;
 mod owning;
 mod pods;
 mod showing;
@@ -35,5 +36,6 @@ fn main() -> ExitCode {
     let suite = midway::tests(suite);
     let suite = importers::tests(suite);
     let suite = showing::tests(suite);
+    let suite = order::tests(suite);
     pods::tests(suite).run()
 }
