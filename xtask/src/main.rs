@@ -9,6 +9,7 @@ mod packages;
 mod release;
 mod setup;
 mod shell;
+mod soak;
 mod suites;
 mod test;
 
@@ -32,6 +33,8 @@ enum Command {
     Fixtures,
     /// Measures airdock beside `ctr images import`, and writes docs/benchmarks.md.
     Bench(bench::BenchOptions),
+    /// Keeps an agent busy for a time, and fails if anything of it grows.
+    Soak(soak::SoakOptions),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -42,5 +45,6 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Dist => dist::build().map(|()| ExitCode::SUCCESS),
         Command::Fixtures => fixtures::run(),
         Command::Bench(options) => bench::run(&options),
+        Command::Soak(options) => soak::run(&options),
     }
 }
