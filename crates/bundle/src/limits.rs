@@ -26,6 +26,9 @@ pub const RATIO_FLOOR: u64 = 4 << 30;
 /// Above [`RATIO_FLOOR`], output may not exceed the input by more than this factor. gzip's own
 /// maximum is 1,032; what zstd and bzip2 do beyond it, they do to zeros.
 pub const RATIO: u64 = 1100;
+/// NULs behind the end of an archive in a compressed file: they are decoded for nothing. tar pads
+/// to a record of some MiB at most, a copy of a whole tape or device to its end.
+pub const PADDING: u64 = 1 << 30;
 /// Decoded bytes looked through, behind an archive that cannot be read, for damage to the stream
 /// that would explain it: a second of decoding or so.
 pub const DIAGNOSED: u64 = 1 << 30;

@@ -160,10 +160,12 @@ fn give(
 }
 
 /// An archive that cannot be read may be a stream that was damaged: then that is the cause, and it
-/// shows further on.
+/// shows further on. Zeros without end aren't damage.
 fn true_cause(error: ArchiveError, mut source: Decoded) -> ArchiveError {
-    if !matches!(error, ArchiveError::Tar(_)) {
-        return error;
+    match error {
+        ArchiveError::Tar(TarError::Padding { .. }) => return error,
+        ArchiveError::Tar(_) => {}
+        _ => return error,
     }
     match source.skip(limits::DIAGNOSED) {
         Err(cause @ (DecodeError::Corrupt { .. } | DecodeError::Cut { .. })) => cause.into(),

@@ -42,6 +42,11 @@ pub enum TarError {
         "a second archive starts at byte {offset}, after the end of the first, and most tools would never see it: unpack both and pack one"
     )]
     SecondArchive { offset: u64 },
+    #[error(
+        "over {} NULs follow the end of the archive at byte {offset}: save the images again",
+        limits::PADDING
+    )]
+    Padding { offset: u64 },
     #[error("foreign bytes after the end of the archive, at byte {offset}: save the images again")]
     Trailing { offset: u64 },
     #[error(

@@ -11,6 +11,8 @@ use crate::limits;
 
 /// Where an archive's bytes come from: a file that can be jumped in, or a decoder that cannot.
 pub trait Source {
+    /// How many NULs behind the end of an archive are passed over.
+    const PADDING: u64 = u64::MAX;
     /// The bytes that come next, at least one of them; none at the end.
     fn fill(&mut self) -> Result<&[u8], DecodeError>;
     /// Takes `count` of the bytes that [`fill`](Self::fill) showed.
@@ -157,7 +159,8 @@ impl<S: Source> Reader<S> {
         if second.iter().any(|byte| *byte != 0) {
             return Err(TarError::LoneZeroBlock { offset });
         }
-        loop {
+        let end = self.offset;
+        while self.offset - end <= S::PADDING {
             let bytes = self.source.fill()?;
             let (count, foreign) = (bytes.len(), bytes.iter().position(|byte| *byte != 0));
             if let Some(position) = foreign {
@@ -169,6 +172,7 @@ impl<S: Source> Reader<S> {
             self.source.consume(count);
             self.offset += count as u64;
         }
+        Err(TarError::Padding { offset: end })
     }
 
     /// What stands `position` bytes further on, after the end.

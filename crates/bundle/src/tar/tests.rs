@@ -7,6 +7,7 @@ use super::made::{
 };
 use super::*;
 use crate::Verdict;
+use crate::codec::DecodeError;
 use crate::limits;
 
 type Read = (Entry, Vec<u8>);
@@ -446,6 +447,38 @@ fn an_old_checksum_of_signed_bytes_is_right() {
     let sum: i32 = block.iter().map(|byte| i32::from(byte.cast_signed())).sum();
     put(&mut block, 148, format!("{sum:06o}\0 ").as_bytes());
     assert_eq!(names(&archive(&[&block])), ["gr\u{f6}sse"]);
+}
+
+/// A source behind whose archive few zeros may follow.
+struct Short<'a>(Drip<'a>);
+
+impl Source for Short<'_> {
+    const PADDING: u64 = 2000;
+
+    fn fill(&mut self) -> Result<&[u8], DecodeError> {
+        self.0.fill()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.0.consume(count);
+    }
+
+    fn skip(&mut self, count: u64) -> Result<u64, DecodeError> {
+        self.0.skip(count)
+    }
+}
+
+#[test]
+fn zeros_behind_the_end_are_passed_over_as_far_as_their_source_allows() {
+    for (padding, refused) in [(0, false), (2000, false), (2001, true), (9000, true)] {
+        let bytes = archive(&[&file("a", b"1"), &vec![0; padding]]);
+        let bytes = &bytes[..];
+        let mut reader = Reader::new(Short(Drip { bytes, step: 1 }));
+        reader.next_entry().unwrap();
+        let end = reader.next_entry();
+        let is_refused = matches!(end, Err(TarError::Padding { offset: 2048 }));
+        assert_eq!(is_refused, refused, "{padding}: {end:?}");
+    }
 }
 
 #[test]

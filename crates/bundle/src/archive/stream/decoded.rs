@@ -29,6 +29,8 @@ impl Decoded {
 }
 
 impl Source for Decoded {
+    const PADDING: u64 = limits::PADDING;
+
     fn fill(&mut self) -> Result<&[u8], DecodeError> {
         if self.start == self.end {
             (self.start, self.end) = (0, self.decoder.decode(&mut self.buffer)?);
