@@ -4,9 +4,11 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use airdock_testkit::fixture::{Tree, gzip};
+use airdock_testkit::fixture::{Blob, Image, Tree, gzip, media_type, sha256};
 use airdock_testkit::process::run;
 use airdock_testkit::{Need, Outcome, Suite};
+
+use serde_json::{Value, json};
 
 use crate::support::{AIRDOCK, text};
 
@@ -26,6 +28,17 @@ pub(crate) fn tests(suite: Suite) -> Suite {
             entries,
         )
         .test("a_bomb_of_zeros_takes_no_memory", BOMB, bomb)
+        .test(
+            "a_child_met_a_hundred_thousand_times_takes_little_memory",
+            PYTHON,
+            graph,
+        )
+        .test("json_of_many_levels_takes_no_memory", PYTHON, deep)
+        .test(
+            "ten_thousand_descriptors_take_little_memory",
+            PYTHON,
+            descriptors,
+        )
 }
 
 /// Runs a command, and returns its exit status and the most memory that it had, in KiB.
@@ -99,4 +112,53 @@ fn bomb(dir: &Path) -> Outcome {
     let script = format!("head -c 10G /dev/zero | zstd -q -1 -o {}", text(&bundle));
     assert_eq!(run("/bin/sh", &["-c", &script])?.code, 0);
     assert_bounded(&bundle, 7)
+}
+
+/// An index that lists one child ten times, whose own child is listed ten times, five levels deep.
+fn graph(dir: &Path) -> Outcome {
+    let bundle = dir.join("graph.tar");
+    let image = Image::small("deep");
+    let blobs = image.blobs().into_iter();
+    let mut tree = blobs.fold(Tree::new(), |tree, blob| {
+        tree.file(&blob.path(), &blob.content)
+    });
+    let mut child = json!(image.manifest().descriptor);
+    for _ in 0..5 {
+        let index = Blob::new(media_type::INDEX, index(&vec![child; 10])?);
+        tree = tree.file(&index.path(), &index.content);
+        child = json!(index.descriptor);
+    }
+    child["annotations"] = json!({ "io.containerd.image.name": "docker.io/library/deep:1" });
+    layout(tree, &index(&[child])?).write_tar(&bundle)?;
+    assert_bounded(&bundle, 0)
+}
+
+fn deep(dir: &Path) -> Outcome {
+    let bundle = dir.join("deep.tar");
+    layout(Tree::new(), &vec![b'['; 1 << 20]).write_tar(&bundle)?;
+    assert_bounded(&bundle, 7)
+}
+
+/// As many as there may be, each of another blob, none of which is there.
+fn descriptors(dir: &Path) -> Outcome {
+    let bundle = dir.join("descriptors.tar");
+    let absent = |number: u32| {
+        let digest = sha256(&number.to_le_bytes());
+        json!({ "mediaType": media_type::MANIFEST, "digest": digest, "size": 1 })
+    };
+    let all: Vec<Value> = (0..10_000).map(absent).collect();
+    layout(Tree::new(), &index(&all)?).write_tar(&bundle)?;
+    assert_bounded(&bundle, 7)
+}
+
+fn index(manifests: &[Value]) -> serde_json::Result<Vec<u8>> {
+    let index =
+        json!({ "schemaVersion": 2, "mediaType": media_type::INDEX, "manifests": manifests });
+    serde_json::to_vec(&index)
+}
+
+fn layout(blobs: Tree, index: &[u8]) -> Tree {
+    blobs
+        .file("oci-layout", br#"{"imageLayoutVersion":"1.0.0"}"#)
+        .file("index.json", index)
 }
