@@ -24,7 +24,7 @@ use bytes::Bytes;
 use rustix::fs::{FileType, Mode, OFlags};
 
 use self::directory::Directory;
-pub use self::error::ArchiveError;
+pub use self::error::{ArchiveError, Extent};
 pub use self::foreign::Foreign;
 use self::index::Index;
 use self::plain::Plain;

@@ -36,6 +36,10 @@ pub enum ArchiveError {
     Decode(DecodeError),
     #[error(transparent)]
     Tar(TarError),
+    #[error(
+        "the {codec} stream is whole, and the archive in it {extent}: what wrote it failed or was stopped (a pipe such as `docker save … | {codec}` hides that); save the images again"
+    )]
+    CutInside { codec: Codec, extent: Extent },
     #[error("over {} entries: split the bundle", limits::ENTRIES)]
     TooManyEntries,
     #[error(
@@ -100,6 +104,44 @@ pub enum ArchiveError {
     TooManyPasses { entry: String },
 }
 
+/// How far an archive goes that ends too early.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Extent {
+    #[error("is empty")]
+    Nothing,
+    #[error("ends after byte {0}")]
+    Byte(u64),
+    #[error(
+        "ends after {present} of the {size} bytes of entry \"{}\"",
+        escaped(entry)
+    )]
+    Entry {
+        entry: String,
+        size: u64,
+        present: u64,
+    },
+}
+
+impl Extent {
+    /// Of an archive that ends too early; `None` where something else is wrong with it.
+    pub(super) fn of(error: &TarError) -> Option<Self> {
+        Some(match error {
+            TarError::NoEnd { offset: 0 } => Self::Nothing,
+            TarError::NoEnd { offset } | TarError::CutHeader { offset } => Self::Byte(*offset),
+            TarError::CutContent {
+                entry,
+                size,
+                present,
+            } => Self::Entry {
+                entry: entry.clone(),
+                size: *size,
+                present: *present,
+            },
+            _ => return None,
+        })
+    }
+}
+
 impl ArchiveError {
     /// What the error says about the bundle; `None` where it only says that we could not look.
     pub fn verdict(&self) -> Option<Verdict> {
@@ -107,9 +149,11 @@ impl ArchiveError {
             Self::Io { .. } | Self::NotAFile { .. } => None,
             Self::Decode(error) => error.verdict(),
             Self::Tar(error) => error.verdict(),
-            Self::ZeroBytes | Self::Shrunk { .. } | Self::Changed { .. } | Self::Unsettled => {
-                Some(Verdict::Incomplete)
-            }
+            Self::CutInside { .. }
+            | Self::ZeroBytes
+            | Self::Shrunk { .. }
+            | Self::Changed { .. }
+            | Self::Unsettled => Some(Verdict::Incomplete),
             _ => Some(Verdict::Refused),
         }
     }

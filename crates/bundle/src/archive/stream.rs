@@ -13,7 +13,7 @@ use bytes::Bytes;
 use self::decoded::Decoded;
 use self::kept::Kept;
 use super::index::{Builder, Index};
-use super::{ArchiveError, EntryId, Visitor};
+use super::{ArchiveError, EntryId, Extent, Visitor};
 use crate::codec::{Codec, DecodeError};
 use crate::limits;
 use crate::tar::{Reader, Source, TarError};
@@ -35,7 +35,7 @@ impl Stream {
         let mut builder = Builder::default();
         let mut kept = Kept::default();
         if let Err(error) = index_entries(&mut reader, &mut builder, &mut kept) {
-            return Err(true_cause(error, reader.into_source()));
+            return Err(true_cause(error, codec, reader.into_source()));
         }
         Ok((
             builder.finish(),
@@ -160,15 +160,21 @@ fn give(
 }
 
 /// An archive that cannot be read may be a stream that was damaged: then that is the cause, and it
-/// shows further on. Zeros without end aren't damage.
-fn true_cause(error: ArchiveError, mut source: Decoded) -> ArchiveError {
-    match error {
-        ArchiveError::Tar(TarError::Padding { .. }) => return error,
-        ArchiveError::Tar(_) => {}
-        _ => return error,
+/// shows further on. Zeros without end aren't damage, and neither is an end that comes too early:
+/// the stream was read to its own by then.
+fn true_cause(error: ArchiveError, codec: Codec, mut source: Decoded) -> ArchiveError {
+    let error = match error {
+        ArchiveError::Tar(error) => error,
+        error => return error,
+    };
+    if let Some(extent) = Extent::of(&error) {
+        return ArchiveError::CutInside { codec, extent };
+    }
+    if matches!(error, TarError::Padding { .. }) {
+        return error.into();
     }
     match source.skip(limits::DIAGNOSED) {
         Err(cause @ (DecodeError::Corrupt { .. } | DecodeError::Cut { .. })) => cause.into(),
-        _ => error,
+        _ => error.into(),
     }
 }

@@ -83,3 +83,23 @@ fn a_stream_that_changed_meanwhile_is_noticed() {
     );
     assert_eq!(error.verdict(), Some(Verdict::Incomplete));
 }
+
+#[test]
+fn an_archive_that_was_cut_before_it_was_compressed_is_told_from_a_cut_stream() {
+    let whole = archive(&[&file("a", &[b'1'; 600])]);
+    for (len, extent) in [
+        (0, "is empty"),
+        (100, "ends after byte 0"),
+        (700, "ends after 188 of the 600 bytes of entry \"a\""),
+        (1536, "ends after byte 1536"),
+        (2048, "ends after byte 1536"),
+    ] {
+        for codec in [Codec::Gzip, Codec::Zstd] {
+            let packed = stored(&encode(codec, &whole[..len]));
+            let error = Archive::from_file(packed, Path::new("b")).unwrap_err();
+            let said = format!("the {codec} stream is whole, and the archive in it {extent}:");
+            assert!(error.to_string().starts_with(&said), "{error}");
+            assert_eq!(error.verdict(), Some(Verdict::Incomplete));
+        }
+    }
+}
