@@ -10,10 +10,12 @@ use anyhow::bail;
 use crate::shell;
 
 /// Packages, and what shows that each is there.
-const PACKAGES: [(&str, Need); 11] = [
+const PACKAGES: [(&str, Need); 13] = [
     ("bzip2", Need::Program("bzip2")),
     ("containernetworking-plugins", Need::Cni),
+    ("docker-registry", Need::Program("docker-registry")),
     ("lz4", Need::Program("lz4")),
+    ("openssl", Need::Program("openssl")),
     ("python3", Need::Program("python3")),
     ("python3-yaml", Need::Yaml),
     ("rpm", Need::Program("rpm")),

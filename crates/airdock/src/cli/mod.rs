@@ -11,6 +11,7 @@ mod load;
 mod options;
 mod pack;
 mod plan;
+mod pull_options;
 mod reload;
 mod source;
 mod status;
@@ -139,7 +140,7 @@ fn report(error: anyhow::Error) -> Exit {
     if let Some(error) = error.downcast_ref::<crate::store::StoreError>() {
         return error.exit();
     }
-    if error.is::<ConfigError>() {
+    if error.is::<ConfigError>() || error.is::<crate::pull::SettingsError>() {
         return Exit::Usage;
     }
     if let Some(ClientError::NoAgent { .. }) = error.downcast_ref::<ClientError>() {

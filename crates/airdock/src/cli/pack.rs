@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use super::options::GlobalOptions;
+use super::pull_options::PullOptions;
 use super::source::Source;
 use crate::config::PlatformText;
 use crate::exit::Exit;
@@ -23,7 +24,7 @@ use crate::workload::{self, Fields};
 
 #[derive(Debug, Args)]
 pub(super) struct PackOptions {
-    /// Images by name; without any, and without --list, all that the sources hold
+    /// Images by name; without any, and without --list, all that bundles among the sources hold
     #[arg(value_name = "IMAGE")]
     images: Vec<String>,
     /// The file to write
@@ -32,10 +33,12 @@ pub(super) struct PackOptions {
     /// A file that names images, as `images-of` reads it; - is standard input
     #[arg(long, value_name = "FILE")]
     list: Vec<PathBuf>,
-    /// Where images come from: a bundle, a layout directory, or containerd:SOCKET; asked in this
-    /// order
-    #[arg(long, value_name = "SOURCE", required = true)]
+    /// Where images come from: a bundle, a layout directory, containerd:SOCKET, or registry: the
+    /// registry of each name; asked in this order
+    #[arg(long, value_name = "SOURCE", default_value = "registry")]
     from: Vec<Source>,
+    #[command(flatten)]
+    pull: PullOptions,
     /// Platforms whose images are taken, as OS/ARCHITECTURE[/VARIANT] [default: this machine's]
     #[arg(
         long,
@@ -92,7 +95,8 @@ pub(super) async fn run(global: &GlobalOptions, options: PackOptions) -> anyhow:
     let request = options.request(global)?;
     let mut origins = Vec::new();
     for source in &options.from {
-        origins.push(source.open(&request.platforms, global).await?);
+        let origin = source.open(&request.platforms, global, &options.pull);
+        origins.push(origin.await?);
     }
     make(&origins, &request, global).await
 }

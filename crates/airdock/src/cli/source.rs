@@ -7,12 +7,14 @@ use std::str::FromStr;
 use airdock_bundle::platform::Platform;
 
 use super::options::GlobalOptions;
+use super::pull_options::PullOptions;
 use crate::pack::PackError;
 use crate::pack::origin::bundle::BundleOrigin;
 use crate::pack::origin::containerd::ContainerdOrigin;
 use crate::pack::origin::{Origin, OriginError};
 
 const CONTAINERD: &str = "containerd:";
+const REGISTRY: &str = "registry";
 
 /// A source as it is typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub(super) enum Source {
     Bundle(PathBuf),
     /// A containerd behind its socket.
     Containerd(PathBuf),
+    /// The registry of each name.
+    Registry,
 }
 
 impl FromStr for Source {
@@ -29,6 +33,7 @@ impl FromStr for Source {
     fn from_str(typed: &str) -> Result<Self, Self::Err> {
         Ok(match typed.strip_prefix(CONTAINERD) {
             Some(socket) => Self::Containerd(socket.into()),
+            None if typed == REGISTRY => Self::Registry,
             None => Self::Bundle(typed.strip_prefix("oci:").unwrap_or(typed).into()),
         })
     }
@@ -40,7 +45,8 @@ impl Source {
         &self,
         platforms: &[Platform],
         global: &GlobalOptions,
-    ) -> Result<Origin, PackError> {
+        pull: &PullOptions,
+    ) -> anyhow::Result<Origin> {
         match self {
             Self::Bundle(path) => {
                 let host = [global.settings.platform.clone()];
@@ -49,14 +55,16 @@ impl Source {
                     platforms => platforms,
                 };
                 let bundle = BundleOrigin::open(path, platforms);
-                Ok(Origin::Bundle(bundle.map_err(OriginError::from)?))
+                let bundle = bundle.map_err(OriginError::from);
+                Ok(Origin::Bundle(bundle.map_err(PackError::from)?))
             }
             Self::Containerd(socket) => {
                 let namespace = &global.settings.namespace;
                 let connected = ContainerdOrigin::connect(socket, namespace).await;
-                let connected = connected.map_err(OriginError::from)?;
-                Ok(Origin::Containerd(connected))
+                let connected = connected.map_err(OriginError::from);
+                Ok(Origin::Containerd(connected.map_err(PackError::from)?))
             }
+            Self::Registry => Ok(Origin::Registry(pull.open()?)),
         }
     }
 }

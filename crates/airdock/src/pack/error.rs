@@ -1,5 +1,7 @@
 //! Why no bundle was made.
 
+use std::io;
+
 use airdock_bundle::write::WriteError;
 
 use super::base::BaseError;
@@ -7,8 +9,10 @@ use super::file::FileError;
 use super::making::Failed;
 use super::origin::OriginError;
 use super::origin::bundle::BundleError;
+use super::origin::registry::NotPulled;
 use super::select::SelectError;
 use crate::exit::Exit;
+use crate::pull::{Fault, PullError};
 
 /// Why no bundle was made.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +78,8 @@ impl PackError {
                 }
             },
             Self::Write { error, .. } => match error {
-                WriteError::Body { .. } | WriteError::Output { .. } => Exit::Failure,
+                WriteError::Body { source, .. } => body(source),
+                WriteError::Output { .. } => Exit::Failure,
                 _ => Exit::Refused,
             },
             Self::Nothing(_) => Exit::Failure,
@@ -86,7 +91,23 @@ fn origin(error: &OriginError) -> Exit {
     match error {
         OriginError::Bundle(error) => bundle(error),
         OriginError::Containerd(_) => Exit::Store,
+        OriginError::Registry(error) => pull(error),
     }
+}
+
+fn pull(error: &PullError) -> Exit {
+    match error.fault {
+        Fault::Stopped => Exit::Interrupted,
+        Fault::Broken { .. } | Fault::Size { .. } => Exit::Refused,
+        _ if error.fault.is_no_space() => Exit::NoSpace,
+        _ => Exit::Failure,
+    }
+}
+
+/// What kept a blob from being read: of a registry's, more is known.
+fn body(source: &io::Error) -> Exit {
+    let cause = source.get_ref().and_then(|cause| cause.downcast_ref());
+    cause.map_or(Exit::Failure, |not: &NotPulled| pull(not.cause()))
 }
 
 fn bundle(error: &BundleError) -> Exit {

@@ -93,8 +93,6 @@ pub struct Settings {
     /// PEM files with further CAs.
     pub ca_files: Vec<PathBuf>,
     pub mirrors: Vec<Mirror>,
-    /// Blobs fetched at a time; at least one.
-    pub jobs: usize,
     /// How often something is tried again that may pass.
     pub retries: u32,
     pub cache: PathBuf,
@@ -116,7 +114,6 @@ impl Settings {
             skip_tls_verify: Hosts::None,
             ca_files: Vec::new(),
             mirrors: Vec::new(),
-            jobs: limits::JOBS,
             retries: limits::RETRIES,
             cache,
         }

@@ -19,6 +19,7 @@
 
 pub mod bundle;
 pub mod containerd;
+pub mod registry;
 mod spool;
 
 use std::collections::BTreeMap;
@@ -36,8 +37,10 @@ use bytes::Bytes;
 
 use bundle::{BundleError, BundleOrigin};
 use containerd::{ContainerdOrigin, StoredBlob};
+use registry::{PulledBlob, RegistryOrigin};
 
 use crate::output::shown;
+use crate::pull::PullError;
 
 /// Where images come from.
 #[derive(Debug)]
@@ -46,6 +49,8 @@ pub enum Origin {
     Bundle(BundleOrigin),
     /// A running containerd.
     Containerd(ContainerdOrigin),
+    /// The registry of each name.
+    Registry(RegistryOrigin),
 }
 
 /// Why an origin didn't give what it was asked for.
@@ -57,6 +62,9 @@ pub enum OriginError {
     /// A call to containerd failed.
     #[error(transparent)]
     Containerd(#[from] airdock_containerd::Error),
+    /// A registry can't be asked, or sends what can't be used.
+    #[error(transparent)]
+    Registry(#[from] Box<PullError>),
 }
 
 /// A layer that is wanted, and the name through which it was found.
@@ -78,6 +86,8 @@ pub enum Blob {
     Region(Region),
     /// In a containerd.
     Stored(StoredBlob),
+    /// From a registry.
+    Pulled(PulledBlob),
 }
 
 impl Blob {
@@ -86,6 +96,7 @@ impl Blob {
         match self {
             Self::Region(region) => Ok(Box::new(read_region(region))),
             Self::Stored(blob) => Ok(Box::new(blob.open())),
+            Self::Pulled(blob) => Ok(Box::new(blob.open()?)),
         }
     }
 }
@@ -95,6 +106,7 @@ impl fmt::Display for Origin {
         match self {
             Self::Bundle(bundle) => f.pad(&shown(bundle.path())),
             Self::Containerd(containerd) => write!(f, "containerd:{}", shown(containerd.socket())),
+            Self::Registry(_) => f.pad("its registry"),
         }
     }
 }
@@ -105,6 +117,7 @@ impl Origin {
         match self {
             Self::Bundle(bundle) => Ok(bundle.resolve(name)),
             Self::Containerd(containerd) => Ok(containerd.resolve(name).await?),
+            Self::Registry(registry) => Ok(registry.resolve(name).await.map_err(Box::new)?),
         }
     }
 
@@ -112,30 +125,38 @@ impl Origin {
     pub fn all(&self) -> Option<&[Listed]> {
         match self {
             Self::Bundle(bundle) => Some(bundle.listed()),
-            Self::Containerd(_) => None,
+            Self::Containerd(_) | Self::Registry(_) => None,
         }
     }
 
     /// An index, a manifest or a config; `None` where it isn't here.
     pub async fn document(
         &self,
-        _name: &Name,
+        name: &Name,
         descriptor: &Descriptor,
     ) -> Result<Option<Bytes>, OriginError> {
         match self {
             Self::Bundle(bundle) => Ok(bundle.document(descriptor)?),
             Self::Containerd(containerd) => Ok(containerd.document(descriptor).await?),
+            Self::Registry(registry) => {
+                let document = registry.document(name, descriptor).await;
+                Ok(document.map_err(Box::new)?)
+            }
         }
     }
 
     /// What refers to a digest, with the names that it has itself.
     pub async fn referrers(
         &self,
-        _name: &Name,
-        _subject: &Digest,
+        name: &Name,
+        subject: &Digest,
     ) -> Result<Vec<Listed>, OriginError> {
         match self {
             Self::Bundle(_) | Self::Containerd(_) => Ok(Vec::new()),
+            Self::Registry(registry) => {
+                let referrers = registry.referrers(name, subject).await;
+                Ok(referrers.map_err(Box::new)?)
+            }
         }
     }
 
@@ -144,6 +165,7 @@ impl Origin {
         match self {
             Self::Bundle(bundle) => Ok(bundle.has(descriptor)?),
             Self::Containerd(containerd) => Ok(containerd.has(descriptor)),
+            Self::Registry(registry) => Ok(registry.has(descriptor)),
         }
     }
 
@@ -152,6 +174,7 @@ impl Origin {
         match self {
             Self::Bundle(bundle) => Ok(bundle.blobs(wanted)?),
             Self::Containerd(containerd) => Ok(containerd.blobs(wanted)),
+            Self::Registry(registry) => Ok(registry.blobs(wanted)),
         }
     }
 }

@@ -1,0 +1,186 @@
+//! Signatures and SBOMs come along where they are asked for.
+
+use std::path::Path;
+
+use airdock_testkit::fixture::{Bundle, Image, Layer, Target};
+use airdock_testkit::{Outcome, Suite};
+use serde_json::{Value, json};
+
+use crate::proxy::{Action, Answer, Proxy};
+use crate::pulling::{digest_of, small};
+use crate::registry::Registry;
+use crate::support::{NEEDS, Pack, push, skopeo_raw, text};
+
+const SIGNATURE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
+
+pub(crate) fn tests(suite: Suite) -> Suite {
+    suite
+        .test("signatures_under_cosigns_tags_come_along", NEEDS, cosign)
+        .test("what_the_registry_lists_comes_along", NEEDS, listed)
+        .test(
+            "what_stands_under_the_tag_for_lists_comes_along",
+            NEEDS,
+            fallback,
+        )
+        .test(
+            "attestations_of_a_chosen_platform_come_along",
+            NEEDS,
+            attested,
+        )
+}
+
+/// An artifact that refers to an image.
+fn artifact(text: &str, subject: &str) -> Image {
+    let layer = Layer::raw(text.as_bytes().to_vec()).claim_media_type(SIGNATURE);
+    let refers = json!({"mediaType": airdock_testkit::fixture::media_type::MANIFEST,
+        "digest": subject, "size": 1});
+    Image::new()
+        .layer(layer)
+        .with_manifest("/artifactType", Value::from("application/example"))
+        .with_manifest("/subject", refers)
+}
+
+fn tag(digest: &str) -> String {
+    digest.replace(':', "-")
+}
+
+fn cosign(dir: &Path) -> Outcome {
+    let registry = Registry::plain(dir)?;
+    let name = format!("{}/x:1", registry.authority);
+    push(dir, &small("one"), "1", &name)?;
+    let subject = digest_of("one");
+    let mut signed = Vec::new();
+    for kind in ["sig", "att", "sbom"] {
+        let layer = Layer::raw(kind.as_bytes().to_vec()).claim_media_type(SIGNATURE);
+        let image = Image::new().layer(layer.clone());
+        let name = format!("{}/x:{}.{kind}", registry.authority, tag(&subject));
+        push(
+            dir,
+            &Bundle::new().with(&["x:1"], image.clone()),
+            "1",
+            &name,
+        )?;
+        signed.push((name, image, layer));
+    }
+    let without = Pack::of(dir, &["--plain-http", &name]).run()?.good();
+    assert!(!without.has(signed[0].2.digest())?);
+    let packed = Pack::of(dir, &["--plain-http", "--with-referrers", &name]).run()?;
+    let packed = packed.good();
+    for (name, image, layer) in &signed {
+        assert_eq!(packed.digest(name), Target::from(image.clone()).digest());
+        assert!(packed.has(layer.digest())?);
+        let tag = name.rsplit(':').next().unwrap_or_default();
+        let archive = format!("oci-archive:{}:{tag}", text(&packed.out));
+        assert!(skopeo_raw(&archive)?.contains(layer.digest()));
+    }
+    Ok(())
+}
+
+/// An index of what refers to an image, as the distribution specification has it.
+fn index(artifacts: &[&Image]) -> String {
+    let manifest = |image: &&Image| {
+        let blob = image.manifest();
+        json!({"mediaType": airdock_testkit::fixture::media_type::MANIFEST,
+            "digest": blob.digest(), "size": blob.content.len(),
+            "artifactType": "application/example"})
+    };
+    let manifests: Vec<Value> = artifacts.iter().map(manifest).collect();
+    json!({"schemaVersion": 2, "mediaType": airdock_testkit::fixture::media_type::INDEX,
+        "manifests": manifests})
+    .to_string()
+}
+
+fn listed(dir: &Path) -> Outcome {
+    let registry = Registry::plain(dir)?;
+    push(
+        dir,
+        &small("one"),
+        "1",
+        &format!("{}/x:1", registry.authority),
+    )?;
+    let subject = digest_of("one");
+    let artifact = artifact("sbom", &subject);
+    let of = format!("{}/x:artifact", registry.authority);
+    push(
+        dir,
+        &Bundle::new().with(&["x:1"], artifact.clone()),
+        "1",
+        &of,
+    )?;
+    // This registry is too old for the question.
+    let list = index(&[&artifact]);
+    let question = format!("/v2/x/referrers/{subject}");
+    let proxy = Proxy::before(&registry.authority, move |request| {
+        let json = "Content-Type: application/vnd.oci.image.index.v1+json";
+        match request.path == question {
+            true => Answer::with(200, &[json], &list),
+            false => Action::Forward,
+        }
+    })?;
+    let name = format!("{}/x:1", proxy.authority);
+    let packed = Pack::of(dir, &["--plain-http", "--with-referrers", &name])
+        .run()?
+        .good();
+    assert_eq!(packed.digest(&name), subject);
+    assert!(packed.has(artifact.manifest().digest())?);
+    assert!(packed.has(artifact.layers()[0].digest())?);
+    assert!(packed.said.contains(artifact.manifest().digest()));
+    Ok(())
+}
+
+fn fallback(dir: &Path) -> Outcome {
+    let registry = Registry::plain(dir)?;
+    let name = format!("{}/x:1", registry.authority);
+    push(dir, &small("one"), "1", &name)?;
+    let subject = digest_of("one");
+    let artifact = artifact("sbom", &subject);
+    let of = format!("{}/x:{}", registry.authority, tag(&subject));
+    let index = Target::index([artifact.clone()]);
+    push(dir, &Bundle::new().with(&["x:1"], index), "1", &of)?;
+    let packed = Pack::of(dir, &["--plain-http", "--with-referrers", &name])
+        .run()?
+        .good();
+    assert_eq!(packed.digest(&name), subject);
+    assert!(packed.has(artifact.layers()[0].digest())?);
+    Ok(())
+}
+
+fn attested(dir: &Path) -> Outcome {
+    let registry = Registry::plain(dir)?;
+    let mut descriptors = Vec::new();
+    let mut statements = Vec::new();
+    for (at, platform) in ["linux/amd64", "linux/arm64"].into_iter().enumerate() {
+        let image = Image::small(platform).platform(platform);
+        let statement = artifact("attestation", image.manifest().digest());
+        let about = json!({"vnd.docker.reference.type": "attestation-manifest",
+            "vnd.docker.reference.digest": image.manifest().digest()});
+        let unknown = json!({"os": "unknown", "architecture": "unknown"});
+        let mut stated = serde_json::to_value(&statement.manifest().descriptor)?;
+        stated["annotations"] = about;
+        stated["platform"] = unknown;
+        descriptors.push(serde_json::to_value(&image.manifest().descriptor)?);
+        descriptors.push(stated);
+        for (kind, image) in [("image", &image), ("statement", &statement)] {
+            let to = format!("{}/x:{kind}-{at}", registry.authority);
+            push(dir, &Bundle::new().with(&["x:1"], image.clone()), "1", &to)?;
+        }
+        statements.push(statement);
+    }
+    let index = json!({"schemaVersion": 2, "manifests": descriptors,
+        "mediaType": airdock_testkit::fixture::media_type::INDEX})
+    .to_string();
+    let digest = airdock_testkit::fixture::sha256(index.as_bytes());
+    let proxy = Proxy::before(&registry.authority, move |request| {
+        match request.path.ends_with("/manifests/1") {
+            true => Answer::with(200, &[], &index),
+            false => Action::Forward,
+        }
+    })?;
+    let name = format!("{}/x:1", proxy.authority);
+    let packed = Pack::of(dir, &["--plain-http", &name]).run()?.good();
+    assert_eq!(packed.digest(&name), digest);
+    let has = |statement: &Image| packed.has(statement.layers()[0].digest());
+    assert!(packed.has(statements[0].manifest().digest())? && has(&statements[0])?);
+    assert!(!packed.has(statements[1].manifest().digest())?);
+    Ok(())
+}
