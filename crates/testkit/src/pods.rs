@@ -24,8 +24,8 @@ use crate::daemon::Daemon;
 use crate::wait;
 use wire::{
     ContainerConfig, ContainerId, ContainerMetadata, ContainerStatus, ContainerStatusResponse,
-    CreateContainerRequest, EXITED, Empty, ImageSpec, ImageStatusRequest, ImageStatusResponse,
-    PodConfig, PodId, PodLinux, PodMetadata, RunPodRequest,
+    CreateContainerRequest, EXITED, Empty, ImageRequest, ImageSpec, ImageStatusResponse, PodConfig,
+    PodId, PodLinux, PodMetadata, RunPodRequest,
 };
 
 const IMAGES: &str = "/runtime.v1.ImageService";
@@ -90,7 +90,7 @@ impl Kubelet {
     /// What the runtime has under a tag, `repository@digest` or id; none when it has nothing.
     pub fn image(&self, name: &str) -> io::Result<Option<Image>> {
         let image = Some(spec(name));
-        let request = ImageStatusRequest { image };
+        let request = ImageRequest { image };
         let answer: ImageStatusResponse = self.call(IMAGES, "ImageStatus", request)?;
         Ok(answer.image.map(|image| Image {
             id: image.id,
@@ -105,6 +105,13 @@ impl Kubelet {
         wait::until(&format!("{name} in CRI"), wait::DEADLINE, || {
             self.image(name).transpose()
         })?
+    }
+
+    /// Removes an image with all its names, as kubelet's garbage collection and `crictl rmi` do.
+    pub fn remove(&self, id: &str) -> io::Result<()> {
+        let image = Some(spec(id));
+        let _: Empty = self.call(IMAGES, "RemoveImage", ImageRequest { image })?;
+        Ok(())
     }
 
     /// Runs an image to its end in a pod named `pod`, which is removed afterwards.

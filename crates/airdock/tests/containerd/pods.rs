@@ -13,11 +13,13 @@ use crate::support::{AIRDOCK, DEADLINE, started, text};
 pub(crate) fn tests(suite: Suite) -> Suite {
     let by_tag = "a_pod_runs_from_a_bundle_by_tag_and_by_digest";
     let script = "a_script_that_waits_can_start_a_pod_at_once";
+    let removal = "an_image_that_kubelet_removes_comes_back";
     Version::ALL.into_iter().fold(suite, |suite, version| {
         let options = Options::with_cri(examples::PAUSE);
         suite
             .on_containerd(version, options.clone(), by_tag, &[], pod)
-            .on_containerd(version, options, script, &[], waits)
+            .on_containerd(version, options.clone(), script, &[], waits)
+            .on_containerd(version, options, removal, &[], removed)
     })
 }
 
@@ -61,5 +63,21 @@ fn pod(daemon: &mut Daemon, dir: &Path) -> Outcome {
     let by_digest = by_digest.ok_or(format!("no digest in {by_tag:?}"))?;
     let ran = kubelet.run("by-digest", by_digest)?;
     assert_eq!(ran.code, 0, "{}\n{}", ran.log, agent.stderr());
+    Ok(())
+}
+
+/// Kubelet spares what is pinned; a person with `crictl rmi` doesn't.
+fn removed(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let mut agent = started(daemon, dir, &["--resync", "600"])?;
+    let beside = dir.join("pod.tar");
+    fs::copy(examples::folder().join("pod.tar"), &beside)?;
+    fs::rename(&beside, dir.join("bundles/pod.tar"))?;
+    agent.wait_for_line(&["bundle loaded"], DEADLINE)?;
+    let kubelet = Kubelet::connect(daemon)?;
+    kubelet.remove(&kubelet.wait_for_image(examples::HELLO)?.id)?;
+    agent.wait_for_line(&["putting them right"], DEADLINE)?;
+    kubelet.wait_for_image(examples::HELLO)?;
+    let ran = kubelet.run("again", examples::HELLO)?;
+    assert!(ran.log.contains("hello from an image"), "{}", ran.log);
     Ok(())
 }

@@ -11,8 +11,9 @@ pub(super) struct ImageSpec {
     pub(super) image: String,
 }
 
+/// What ImageStatus and RemoveImage ask for.
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct ImageStatusRequest {
+pub(super) struct ImageRequest {
     #[prost(message, optional, tag = "1")]
     pub(super) image: Option<ImageSpec>,
 }
