@@ -48,7 +48,9 @@ fn replaced(daemon: &mut Daemon, dir: &Path) -> Outcome {
     let before = records(daemon)?;
     let layer = Image::small("two").layers()[0].blob().path();
     let new = small("x:1", "two").oci();
+    let foreign = Image::small("two").platform("linux/s390x");
     for bad in [
+        Bundle::new().with(&["x:1"], foreign).oci().tar(),
         new.clone().without(&layer).tar(),
         new.clone().flipped(&layer, 40).tar(),
         new.tar_without_end(),
