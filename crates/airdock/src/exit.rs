@@ -12,6 +12,8 @@ use airdock_bundle::Verdict;
 pub enum Exit {
     /// All that was asked for was done, and read back.
     Success,
+    /// `diff`: the two sides differ. As with diff itself, trouble is never 1.
+    Differs,
     /// A bundle is well formed and holds no image.
     Empty,
     /// A bundle's images have no usable name: nothing was published.
@@ -53,7 +55,7 @@ impl Exit {
     pub fn code(self) -> u8 {
         match self {
             Self::Success => 0,
-            Self::Failure => 1,
+            Self::Failure | Self::Differs => 1,
             // clap exits with it as well.
             Self::Usage => 2,
             Self::Partial => 3,

@@ -9,6 +9,7 @@
 pub mod admin;
 pub mod agent;
 pub mod cli;
+pub mod compare;
 pub mod config;
 pub mod confine;
 pub mod doctor;

@@ -130,6 +130,14 @@ impl Contents {
         }
     }
 
+    /// Notes a layer that it doesn't hold, and which bundles do.
+    pub fn refer(&mut self, digest: &Digest, size: u64, bases: impl IntoIterator<Item = String>) {
+        if !self.layers.contains_key(digest) {
+            self.elsewhere.insert(digest.clone(), size);
+            self.bases.extend(bases);
+        }
+    }
+
     /// What it lists, by digest.
     pub fn listed(&self) -> impl Iterator<Item = &Listed> {
         self.listed.values()

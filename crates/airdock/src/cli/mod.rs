@@ -3,17 +3,20 @@
 mod agent_options;
 mod ask;
 mod config;
+mod diff;
 mod doctor;
 mod images;
 mod images_of;
 mod inspect;
 mod load;
+mod merge;
 mod options;
 mod pack;
 mod plan;
 mod pull_options;
 mod reload;
 mod source;
+mod split;
 mod status;
 mod verify;
 mod wait;
@@ -61,6 +64,13 @@ enum Command {
     Verify(verify::VerifyOptions),
     /// Makes a bundle of images from bundles, layouts or a running containerd.
     Pack(pack::PackOptions),
+    /// Writes several bundles as one.
+    Merge(merge::MergeOptions),
+    /// Writes a bundle in parts, each a bundle that fits on a medium.
+    Split(split::SplitOptions),
+    /// Shows what differs between bundles, directories and the store. Exits with 0 where nothing
+    /// does, with 1 where something does, and with more when it can't tell.
+    Diff(diff::DiffOptions),
     /// Shows what loading bundles would do to the store, without doing it.
     Plan(plan::PlanOptions),
     /// Shows what the agent does, and why.
@@ -105,6 +115,9 @@ fn run(cli: Cli, given: BTreeMap<String, Given>) -> anyhow::Result<Exit> {
         Command::Inspect(options) => inspect::run(&global, &options),
         Command::Load(options) => runtime()?.block_on(load::run(&global, options)),
         Command::Pack(options) => runtime()?.block_on(pack::run(&global, options)),
+        Command::Merge(options) => runtime()?.block_on(merge::run(&global, options)),
+        Command::Split(options) => runtime()?.block_on(split::run(&global, options)),
+        Command::Diff(options) => runtime()?.block_on(diff::run(&global, options)),
         Command::Plan(options) => runtime()?.block_on(plan::run(&global, options)),
         Command::Verify(options) => verify::run(&global, &options),
         Command::Status(options) => runtime()?.block_on(status::run(&global, options)),

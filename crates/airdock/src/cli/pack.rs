@@ -17,6 +17,7 @@ use crate::exit::Exit;
 use crate::output::pack::Report;
 use crate::output::{self, Bars, Format, shown};
 use crate::pack::base::Base;
+use crate::pack::node::Node;
 use crate::pack::origin::Origin;
 use crate::pack::request::Request;
 use crate::pack::{PackError, Progress, pack};
@@ -56,11 +57,15 @@ pub(super) struct PackOptions {
     /// Leave out the layers that this bundle has, or that this file lists by digest
     #[arg(long, value_name = "BUNDLE|LIST")]
     base: Vec<PathBuf>,
+    /// Leave out the layers of the images that this node has, by what `airdock status --output
+    /// json` prints there; they are looked up in the sources
+    #[arg(long, value_name = "STATUS")]
+    for_node: Option<PathBuf>,
     /// How the file is compressed; layers stay as they are
     #[arg(long, value_enum, default_value_t)]
     compress: Compress,
     /// Also write the list that `docker load` reads before version 25
-    #[arg(long, conflicts_with = "base")]
+    #[arg(long, conflicts_with_all = ["base", "for_node"])]
     docker: bool,
     /// Pack what can be had, and exit with 3 where something can't
     #[arg(long)]
@@ -92,11 +97,18 @@ impl From<Compress> for Compression {
 }
 
 pub(super) async fn run(global: &GlobalOptions, options: PackOptions) -> anyhow::Result<Exit> {
-    let request = options.request(global)?;
+    let mut request = options.request(global)?;
     let mut origins = Vec::new();
     for source in &options.from {
         let origin = source.open(&request.platforms, global, &options.pull);
         origins.push(origin.await?);
+    }
+    if let Some(path) = &options.for_node {
+        let node = Node::read(path, &origins).await.map_err(PackError::from)?;
+        for image in &node.unknown {
+            output::note(&format!("note: no source knows the node's {image}"));
+        }
+        request.bases.push(node.base());
     }
     make(&origins, &request, global).await
 }

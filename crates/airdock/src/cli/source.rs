@@ -49,11 +49,6 @@ impl Source {
     ) -> anyhow::Result<Origin> {
         match self {
             Self::Bundle(path) => {
-                let host = [global.settings.platform.clone()];
-                let platforms = match platforms {
-                    [] => &host[..],
-                    platforms => platforms,
-                };
                 let bundle = BundleOrigin::open(path, platforms);
                 let bundle = bundle.map_err(OriginError::from);
                 Ok(Origin::Bundle(bundle.map_err(PackError::from)?))

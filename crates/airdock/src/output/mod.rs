@@ -1,6 +1,7 @@
 //! The only place that prints: tables and JSON on standard output, progress and log lines on
 //! standard error.
 
+pub mod diff;
 pub mod human;
 pub mod inspect;
 pub mod left_out;
@@ -11,6 +12,7 @@ pub mod plan;
 mod progress;
 mod reporter;
 pub mod settings;
+pub mod split;
 pub mod status;
 pub mod verify;
 

@@ -73,7 +73,7 @@ impl Base {
 
     /// What a bundle has.
     pub fn of(bundle: &Bundle) -> Self {
-        let entries = bundle.archive().names().filter_map(blob);
+        let entries = Self::stored(bundle).map(|(digest, _)| digest);
         let outcomes = bundle.images().iter().map(|image| &image.outcome);
         let contents = outcomes.filter_map(|outcome| outcome.as_ref().ok());
         // A delta's own bases are not its content.
@@ -85,6 +85,15 @@ impl Base {
             id: bundle.id().to_string(),
             digests: entries.chain(held).collect(),
         }
+    }
+
+    /// The blobs of an image layout and their sizes, whatever platform they are for.
+    pub fn stored(bundle: &Bundle) -> impl Iterator<Item = (Digest, u64)> {
+        let archive = bundle.archive();
+        let size = |name: &str| Some(archive.size(archive.find(name).ok()??));
+        archive
+            .names()
+            .filter_map(move |name| Some((blob(name)?, size(name)?)))
     }
 
     /// Of digests that a list names.

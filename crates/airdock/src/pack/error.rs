@@ -2,11 +2,13 @@
 
 use std::io;
 
+use airdock_bundle::digest::Digest;
 use airdock_bundle::write::WriteError;
 
 use super::base::BaseError;
 use super::file::FileError;
 use super::making::Failed;
+use super::node::NodeError;
 use super::origin::OriginError;
 use super::origin::bundle::BundleError;
 use super::origin::registry::NotPulled;
@@ -26,12 +28,26 @@ pub enum PackError {
         #[source]
         source: Box<SelectError>,
     },
+    /// A source lists something that can't be packed.
+    #[error("{}: {}", .0.image, .0.reason)]
+    Refused(Failed),
+    /// A layer is larger than the parts may be.
+    #[error("{image}: its layer {digest} doesn't fit into a part of this size")]
+    PartTooSmall {
+        /// The image that has it.
+        image: String,
+        /// The layer.
+        digest: Digest,
+    },
     /// An origin failed.
     #[error(transparent)]
     Origin(#[from] OriginError),
     /// A base can't be used.
     #[error(transparent)]
     Base(#[from] BaseError),
+    /// A node's status can't be used.
+    #[error(transparent)]
+    Node(#[from] NodeError),
     /// Content is not what it should be.
     #[error("{error}{}", needing(images))]
     Write {
@@ -82,6 +98,9 @@ impl PackError {
                 WriteError::Output { .. } => Exit::Failure,
                 _ => Exit::Refused,
             },
+            Self::Refused(_) => Exit::Refused,
+            Self::Node(_) => Exit::Unreadable,
+            Self::PartTooSmall { .. } => Exit::Usage,
             Self::Nothing(_) => Exit::Failure,
         }
     }

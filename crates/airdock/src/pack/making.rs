@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 
 use airdock_bundle::digest::Digest;
+use airdock_bundle::document::Descriptor;
 use airdock_bundle::name::Name;
 use airdock_bundle::write::{Contents, Listed, WriteError};
 use tokio_util::sync::CancellationToken;
@@ -45,12 +46,12 @@ pub enum Progress {
 
 /// An image that goes into the bundle.
 #[derive(Debug)]
-struct Chosen {
-    title: String,
+pub(super) struct Chosen {
+    pub(super) title: String,
     /// Where the origin is asked for its blobs.
     name: Name,
     origin: usize,
-    selected: Selected,
+    pub(super) selected: Selected,
 }
 
 /// What is looked for.
@@ -101,15 +102,16 @@ pub async fn pack(
     }
 }
 
-struct Making<'a> {
-    origins: &'a [Origin],
-    request: &'a Request,
-    chosen: Vec<Chosen>,
-    failed: Vec<Failed>,
+pub(super) struct Making<'a> {
+    pub(super) origins: &'a [Origin],
+    pub(super) request: &'a Request,
+    pub(super) chosen: Vec<Chosen>,
+    pub(super) failed: Vec<Failed>,
 }
 
 impl Making<'_> {
-    async fn choose(&mut self) -> Result<(), PackError> {
+    pub(super) async fn choose(&mut self) -> Result<(), PackError> {
+        self.refuse()?;
         for sought in self.sought()? {
             let title = sought.title();
             match self.take(sought).await {
@@ -127,7 +129,26 @@ impl Making<'_> {
         Ok(())
     }
 
-    fn sought(&self) -> Result<Vec<Sought>, PackError> {
+    /// Of an origin that is taken as a whole nothing may be lost without a word.
+    fn refuse(&mut self) -> Result<(), PackError> {
+        if !self.request.names.is_empty() {
+            return Ok(());
+        }
+        for (image, reason) in self.origins.iter().flat_map(Origin::refused) {
+            self.fail(Failed { image, reason })?;
+        }
+        Ok(())
+    }
+
+    fn fail(&mut self, failed: Failed) -> Result<(), PackError> {
+        if !self.request.keep_going {
+            return Err(PackError::Refused(failed));
+        }
+        self.failed.push(failed);
+        Ok(())
+    }
+
+    fn sought(&mut self) -> Result<Vec<Sought>, PackError> {
         let names: BTreeSet<&Name> = self.request.names.iter().collect();
         if !names.is_empty() {
             let named = |name: &Name| Sought {
@@ -137,14 +158,44 @@ impl Making<'_> {
             return Ok(names.into_iter().map(named).collect());
         }
         let mut all = Vec::new();
+        let mut holders: BTreeMap<Name, Digest> = BTreeMap::new();
         for (at, origin) in self.origins.iter().enumerate() {
             let listed = origin.all().ok_or(PackError::NoNames)?;
-            all.extend(listed.iter().map(|listed| Sought {
-                name: listed.names.first().cloned(),
-                listed: Some((at, listed.clone())),
-            }));
+            for mut listed in listed.iter().cloned() {
+                let is_named = !listed.names.is_empty();
+                self.claim(&mut listed, &mut holders)?;
+                if is_named && listed.names.is_empty() {
+                    continue;
+                }
+                all.push(Sought {
+                    name: listed.names.first().cloned(),
+                    listed: Some((at, listed)),
+                });
+            }
         }
         Ok(all)
+    }
+
+    /// Leaves each name to the first image that has it.
+    fn claim(
+        &mut self,
+        listed: &mut Listed,
+        holders: &mut BTreeMap<Name, Digest>,
+    ) -> Result<(), PackError> {
+        let digest = &listed.descriptor.digest;
+        for name in std::mem::take(&mut listed.names) {
+            let holder = holders
+                .entry(name.clone())
+                .or_insert_with(|| digest.clone());
+            if holder == digest {
+                listed.names.insert(name);
+                continue;
+            }
+            let reason = format!("it is {holder} in one source, and {digest} in another");
+            let image = name.to_string();
+            self.fail(Failed { image, reason })?;
+        }
+        Ok(())
     }
 
     async fn take(&self, sought: Sought) -> Result<Chosen, SelectError> {
@@ -198,14 +249,25 @@ impl Making<'_> {
         }
     }
 
-    fn contents(&self) -> Result<Contents, WriteError> {
+    fn contents(&self) -> Result<Contents, PackError> {
+        self.contents_of(self.chosen.iter())
+    }
+
+    /// What these images make.
+    pub(super) fn contents_of<'c>(
+        &self,
+        chosen: impl Iterator<Item = &'c Chosen>,
+    ) -> Result<Contents, PackError> {
         let mut contents = Contents::default();
-        for Chosen { selected, .. } in &self.chosen {
+        for Chosen { selected, .. } in chosen {
             for (digest, bytes) in &selected.documents {
                 contents.add_document(digest, bytes.clone())?;
             }
             for (digest, descriptor) in &selected.layers {
                 contents.add_layer(digest, descriptor.size)?;
+            }
+            for (digest, descriptor) in &selected.elsewhere {
+                self.refer(&mut contents, digest, descriptor)?;
             }
             for listed in &selected.listed {
                 contents.list(listed.descriptor.clone(), listed.names.iter().cloned());
@@ -221,8 +283,33 @@ impl Making<'_> {
         Ok(contents)
     }
 
+    /// A layer that an image's own origin, a delta, hasn't: another may have it.
+    fn refer(
+        &self,
+        contents: &mut Contents,
+        digest: &Digest,
+        descriptor: &Descriptor,
+    ) -> Result<(), PackError> {
+        if self.provider(descriptor)?.is_some() {
+            contents.add_layer(digest, descriptor.size)?;
+            return Ok(());
+        }
+        let bases = self.origins.iter().filter_map(|it| it.bases_of(digest));
+        contents.refer(digest, descriptor.size, bases.flatten().cloned());
+        Ok(())
+    }
+
+    fn provider(&self, descriptor: &Descriptor) -> Result<Option<usize>, PackError> {
+        for (at, origin) in self.origins.iter().enumerate() {
+            if origin.may_have(descriptor)? {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
     /// Every layer that is written, from the first image that has it.
-    async fn blobs(&self, contents: &Contents) -> Result<Blobs, PackError> {
+    pub(super) async fn blobs(&self, contents: &Contents) -> Result<Blobs, PackError> {
         let mut left: BTreeSet<&Digest> = contents.layers().map(|(digest, _)| digest).collect();
         let mut wanted: BTreeMap<usize, Vec<Wanted>> = BTreeMap::new();
         for chosen in &self.chosen {
@@ -233,6 +320,17 @@ impl Making<'_> {
                 descriptor: descriptor.clone(),
             });
             wanted.entry(chosen.origin).or_default().extend(mine);
+        }
+        for chosen in &self.chosen {
+            for descriptor in chosen.selected.elsewhere.values() {
+                if left.remove(&descriptor.digest)
+                    && let Some(origin) = self.provider(descriptor)?
+                {
+                    let (name, descriptor) = (chosen.name.clone(), descriptor.clone());
+                    let wanted = wanted.entry(origin).or_default();
+                    wanted.push(Wanted { name, descriptor });
+                }
+            }
         }
         let mut blobs = Blobs::new();
         for (origin, mut wanted) in wanted {
@@ -292,6 +390,7 @@ impl Selected {
         self.listed.extend(other.listed);
         self.documents.extend(other.documents);
         self.layers.extend(other.layers);
+        self.elsewhere.extend(other.elsewhere);
     }
 }
 
@@ -314,7 +413,7 @@ fn nameless(digest: &Digest) -> Name {
 }
 
 /// On a thread that may wait for blobs.
-async fn write(
+pub(super) async fn write(
     contents: Contents,
     blobs: Blobs,
     request: &Request,

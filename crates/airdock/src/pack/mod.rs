@@ -8,9 +8,12 @@ pub mod base;
 mod error;
 pub mod file;
 mod making;
+pub mod node;
 pub mod origin;
 pub mod request;
 pub mod select;
+mod split;
 
 pub use error::PackError;
 pub use making::{Failed, Packed, Progress, pack};
+pub use split::{Part, split};

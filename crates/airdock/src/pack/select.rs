@@ -38,6 +38,8 @@ pub struct Selected {
     pub documents: BTreeMap<Digest, Bytes>,
     /// Everything else.
     pub layers: BTreeMap<Digest, Descriptor>,
+    /// Layers that the origin, a delta, leaves to other bundles.
+    pub elsewhere: BTreeMap<Digest, Descriptor>,
     /// The chosen manifests, as Docker lists them.
     pub docker: Vec<DockerImage>,
 }
@@ -299,6 +301,11 @@ impl Walk<'_> {
             return Ok(());
         }
         if is_optional {
+            return Ok(());
+        }
+        if self.origin.bases_of(digest).is_some() {
+            let elsewhere = &mut self.taken.elsewhere;
+            elsewhere.insert(digest.clone(), descriptor.bare());
             return Ok(());
         }
         Err(SelectError::Missing {

@@ -15,6 +15,7 @@ mod loading;
 mod midway;
 mod order;
 mod owning;
+mod packing;
 mod pods;
 mod showing;
 mod snapshot;
@@ -37,5 +38,6 @@ fn main() -> ExitCode {
     let suite = importers::tests(suite);
     let suite = showing::tests(suite);
     let suite = order::tests(suite);
+    let suite = packing::tests(suite);
     pods::tests(suite).run()
 }

@@ -1,6 +1,7 @@
 //! `pack`: what it writes, what others read of it, and what it says when it can't.
 
 mod delta;
+mod parts;
 mod readers;
 
 use std::path::{Path, PathBuf};
@@ -39,7 +40,7 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .test("a_full_disk_leaves_nothing_behind", &[Need::Root], full)
         .test("names_come_from_lists_and_manifests", &[], lists)
         .test("images_of_prints_names_sorted_and_once", &[], images_of);
-    readers::tests(delta::tests(suite))
+    readers::tests(parts::tests(delta::tests(suite)))
 }
 
 pub(crate) fn write(dir: &Path, name: &str, tree: &Tree) -> std::io::Result<PathBuf> {
@@ -274,7 +275,7 @@ fn both(dir: &Path) -> Outcome {
 }
 
 /// What stands in a folder.
-fn files(dir: &Path) -> std::io::Result<Vec<String>> {
+pub(crate) fn files(dir: &Path) -> std::io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(dir)? {
         names.push(entry?.file_name().to_string_lossy().into_owned());

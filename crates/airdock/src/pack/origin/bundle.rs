@@ -1,6 +1,6 @@
 //! Bundles and layout directories as an origin.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use airdock_bundle::archive::{Archive, ArchiveError, EntryId, Region};
@@ -74,7 +74,7 @@ impl BundleError {
 }
 
 impl BundleOrigin {
-    /// Opens a bundle, for images of these platforms.
+    /// Opens a bundle, for images of these platforms: of all where there is none.
     pub fn open(path: &Path, platforms: &[Platform]) -> Result<Self, BundleError> {
         let failed = |source: OpenError| BundleError::Open {
             path: path.to_owned(),
@@ -103,12 +103,24 @@ impl BundleOrigin {
         &self.listed
     }
 
-    /// Images that are listed and can't be taken, since nothing else tells their digests.
-    pub fn refused(&self) -> impl Iterator<Item = &Image> {
-        let first = self.bundles.first().into_iter();
-        first
-            .flat_map(Bundle::images)
-            .filter(|image| image.target.is_none())
+    /// Images that are listed and can't be taken, since nothing tells their digests, with the
+    /// reasons.
+    pub fn refused(&self) -> impl Iterator<Item = (String, String)> {
+        let images = self.bundles.iter().flat_map(Bundle::images);
+        let is_taken = |image: &Image| {
+            let mut listed = self.listed.iter();
+            listed.any(|it| image.names.iter().any(|name| it.names.contains(name)))
+        };
+        images
+            .filter(move |image| image.target.is_none() && !is_taken(image))
+            .map(|image| (image.title(), image.reason().unwrap_or_default()))
+    }
+
+    /// Who has a layer that it leaves out.
+    pub fn bases_of(&self, layer: &Digest) -> Option<&[String]> {
+        let left_out = self.bundles.iter().map(Bundle::left_out);
+        let mut left_out = left_out.filter(|left_out| left_out.layers.contains(layer));
+        left_out.next().map(|left_out| &*left_out.bases)
     }
 
     /// What a name stands for.
@@ -218,15 +230,24 @@ fn settled(bundle: &Bundle, listed: Vec<Listed>) -> Vec<Listed> {
 }
 
 fn open_all(path: &Path, platforms: &[Platform]) -> Result<Vec<Bundle>, OpenError> {
-    let mut bundles = Vec::new();
-    for platform in platforms {
+    let open = |platform: &Platform| {
         let matcher = Matcher::only(platform.clone());
-        let bundle = Bundle::open(Archive::open(path)?, &matcher)?;
-        let format = bundle.format();
-        bundles.push(bundle);
-        if format == Format::OciLayout {
-            break;
-        }
+        Bundle::open(Archive::open(path)?, &matcher)
+    };
+    let first = platforms.first().cloned().unwrap_or_else(Platform::host);
+    let bundle = open(&first)?;
+    if bundle.format() == Format::OciLayout {
+        return Ok(vec![bundle]);
+    }
+    let mut wanted: BTreeSet<Platform> = platforms.iter().cloned().collect();
+    if platforms.is_empty() {
+        let images = bundle.images().iter();
+        wanted.extend(images.flat_map(|image| image.platforms.iter().cloned()));
+    }
+    wanted.remove(&first);
+    let mut bundles = vec![bundle];
+    for platform in &wanted {
+        bundles.push(open(platform)?);
     }
     Ok(bundles)
 }

@@ -160,6 +160,23 @@ impl Origin {
         }
     }
 
+    /// Ids of the bundles that have a layer which this one, a delta, leaves to them; `None` where
+    /// it doesn't.
+    pub fn bases_of(&self, layer: &Digest) -> Option<&[String]> {
+        match self {
+            Self::Bundle(bundle) => bundle.bases_of(layer),
+            Self::Containerd(_) | Self::Registry(_) => None,
+        }
+    }
+
+    /// Images that it lists and that can't be taken at all, each with its reason.
+    pub fn refused(&self) -> Vec<(String, String)> {
+        match self {
+            Self::Bundle(bundle) => bundle.refused().collect(),
+            Self::Containerd(_) | Self::Registry(_) => Vec::new(),
+        }
+    }
+
     /// Whether a layer is here, as far as that is known without asking for it.
     pub fn may_have(&self, descriptor: &Descriptor) -> Result<bool, OriginError> {
         match self {

@@ -1,0 +1,306 @@
+//! Bundles cut, joined and compared, and made for one node.
+
+use std::path::{Path, PathBuf};
+
+use airdock_testkit::fixture::{Bundle, Image, Layer};
+use airdock_testkit::{Outcome, Suite, wait};
+use serde_json::Value;
+
+use super::delta::version;
+use super::{files, packed, write};
+use crate::support::{DEADLINE, airdock, airdock_json, names_in, started, store_of, text};
+
+pub(crate) fn tests(suite: Suite) -> Suite {
+    suite
+        .test("a_merge_holds_what_all_hold", &[], merged)
+        .test(
+            "a_delta_and_its_base_make_a_whole_bundle",
+            &[],
+            merged_delta,
+        )
+        .test("of_two_images_with_one_name_a_merge_tells", &[], conflict)
+        .test("parts_fit_and_come_to_the_whole_in_any_order", &[], split)
+        .test("a_layer_that_fits_into_no_part_is_named", &[], too_small)
+        .test("diff_tells_what_differs_and_exits_like_diff", &[], diff)
+        .test(
+            "diff_knows_stores_and_directories_of_bundles",
+            &[],
+            diff_places,
+        )
+        .test("what_a_node_has_is_left_out", &[], for_node)
+}
+
+fn run(args: &[&str]) -> (i32, String) {
+    let ended = airdock(args);
+    (ended.code, ended.stdout + &ended.stderr)
+}
+
+fn done(args: &[&str]) -> String {
+    let (code, said) = run(args);
+    assert_eq!(code, 0, "{said}");
+    said
+}
+
+fn load(dir: &Path, paths: &[&Path]) -> (i32, String) {
+    let store = store_of(dir);
+    let mut args = vec!["load", "--store", &store, "--platform", "linux/amd64"];
+    args.extend(paths.iter().map(|path| text(path)));
+    run(&args)
+}
+
+fn merged(dir: &Path) -> Outcome {
+    let shared = Layer::noise(1, 9_000);
+    let of = |name: &str| {
+        let image = Image::small(name).layer(shared.clone());
+        Bundle::new().with(&[name], image)
+    };
+    let (a, b) = (of("example.com/a:1"), of("example.com/b:1"));
+    let a = write(dir, "a.tar", &a.oci())?;
+    let b = write(dir, "b.tar", &b.docker())?;
+    let (out, other) = (dir.join("ab.tar"), dir.join("ba.tar"));
+    done(&["merge", "-o", text(&out), text(&a), text(&b)]);
+    done(&["merge", "-o", text(&other), text(&b), text(&a)]);
+    assert_eq!(std::fs::read(&out)?, std::fs::read(&other)?);
+    let (code, said) = load(dir, &[&out]);
+    assert_eq!(code, 0, "{said}");
+    let (code, said) = load(&dir.join("each"), &[&a, &b]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(
+        names_in(&dir.join("store")),
+        names_in(&dir.join("each/store"))
+    );
+    Ok(())
+}
+
+fn merged_delta(dir: &Path) -> Outcome {
+    let base = write(dir, "base.tar", &version(1).oci())?;
+    let full = write(dir, "full.tar", &version(2).oci())?;
+    let delta = dir.join("delta.tar");
+    packed(&delta, &full, &["--base", text(&base)]);
+    let (whole, alone) = (dir.join("whole.tar"), dir.join("alone.tar"));
+    done(&["merge", "-o", text(&whole), text(&delta), text(&base)]);
+    let (code, said) = load(dir, &[&whole]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(names_in(&dir.join("store")).len(), 2);
+    // What nobody has stays left out.
+    done(&["merge", "-o", text(&alone), text(&delta)]);
+    assert_eq!(std::fs::read(alone)?, std::fs::read(delta)?);
+    Ok(())
+}
+
+fn conflict(dir: &Path) -> Outcome {
+    let of = |seed| {
+        Bundle::new()
+            .with(&["example.com/x:1"], Image::small(seed))
+            .oci()
+    };
+    let (a, b) = (
+        write(dir, "a.tar", &of("a"))?,
+        write(dir, "b.tar", &of("b"))?,
+    );
+    let out = dir.join("out.tar");
+    let (code, said) = run(&["merge", "-o", text(&out), text(&a), text(&b)]);
+    assert_eq!(code, 7, "{said}");
+    assert!(said.contains("example.com/x:1: it is sha256:"), "{said}");
+    let (code, said) = run(&[
+        "merge",
+        "-o",
+        text(&out),
+        text(&a),
+        text(&b),
+        "--keep-going",
+    ]);
+    assert_eq!(code, 3, "{said}");
+    let (code, _) = run(&["verify", text(&out), "--platform", "linux/amd64"]);
+    assert_eq!(code, 0);
+    Ok(())
+}
+
+/// Three images with a shared layer, one of which is larger than a part.
+fn large() -> Bundle {
+    let shared = Layer::noise(1, 100_000);
+    let big = (10..16).map(|seed| Layer::noise(seed, 100_000));
+    let big = big.fold(Image::small("big").layer(shared.clone()), Image::layer);
+    let of = |seed: u64| {
+        let image = Image::small(&seed.to_string()).layer(shared.clone());
+        image.layer(Layer::noise(seed, 200_000))
+    };
+    Bundle::new()
+        .with(&["example.com/a:1"], of(2))
+        .with(&["example.com/big:1"], big)
+        .with(&["example.com/z:1"], of(3))
+}
+
+fn split(dir: &Path) -> Outcome {
+    let source = write(dir, "in.tar", &large().oci())?;
+    let prefix = dir.join("part");
+    let args = [
+        "split",
+        text(&source),
+        "-o",
+        text(&prefix),
+        "--max-size",
+        "500K",
+    ];
+    let (code, report) = airdock_json(&args);
+    assert_eq!(code, 0, "{report}");
+    let parts: Vec<PathBuf> = report["parts"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|part| part["path"].as_str().map(PathBuf::from))
+        .collect();
+    assert!(parts.len() >= 3, "{report}");
+    for part in &parts {
+        assert!(std::fs::metadata(part)?.len() <= 500 << 10);
+        let (code, said) = run(&["verify", text(part), "--platform", "linux/amd64"]);
+        assert_eq!(code, 0, "{said}");
+    }
+    let layers = |report: &Value| {
+        report["parts"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|part| part["layers"].as_u64())
+            .sum::<u64>()
+    };
+    // Three texts, the shared one, two of 200 kB and six of 100.
+    assert_eq!(layers(&report), 12, "{report}");
+    let mut order: Vec<&Path> = parts.iter().map(PathBuf::as_path).collect();
+    for round in 0..order.len() {
+        order.rotate_left(1);
+        let dir = dir.join(round.to_string());
+        let (code, said) = load(&dir, &order);
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(names_in(&dir.join("store")).len(), 3);
+    }
+    watched(&dir.join("agent"), &order)
+}
+
+/// The agent waits until it has all parts, whichever comes last.
+fn watched(dir: &Path, parts: &[&Path]) -> Outcome {
+    let mut agent = started(dir, &[])?;
+    for part in parts {
+        let name = part.file_name().expect("a part has a name");
+        std::fs::rename(part, dir.join("bundles").join(name))?;
+    }
+    wait::until("all images", DEADLINE, || {
+        (names_in(&dir.join("store")).len() == 3).then_some(())
+    })?;
+    agent.kill()?;
+    Ok(())
+}
+
+fn too_small(dir: &Path) -> Outcome {
+    let source = write(dir, "in.tar", &large().oci())?;
+    let prefix = dir.join("part");
+    let args = [
+        "split",
+        text(&source),
+        "-o",
+        text(&prefix),
+        "--max-size",
+        "150K",
+    ];
+    let (code, said) = run(&args);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("doesn't fit into a part"), "{said}");
+    assert_eq!(files(dir)?, ["in.tar"]);
+    Ok(())
+}
+
+fn diff(dir: &Path) -> Outcome {
+    let of = |name: &str, seed: &str| Bundle::new().with(&[name], Image::small(seed)).oci();
+    let a = of("example.com/x:1", "a").joined(of("example.com/x:1", "a"));
+    let a = write(dir, "a.tar", &a)?;
+    let b = write(dir, "b.tar", &of("example.com/x:1", "b"))?;
+    let c = write(dir, "c.tar", &of("example.com/y:1", "b"))?;
+    let diff = |a: &Path, b: &Path| run(&["diff", text(a), text(b), "--platform", "linux/amd64"]);
+    let copy = dir.join("copy.tar");
+    packed(&copy, &a, &[]);
+    assert_eq!(diff(&a, &copy), (0, String::new()));
+    let (code, said) = diff(&a, &b);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.starts_with("~ example.com/x:1 sha256:"), "{said}");
+    assert!(
+        said.contains("3 blobs with ") && said.contains(" new\n"),
+        "{said}"
+    );
+    let (code, said) = diff(&b, &c);
+    assert_eq!(code, 1);
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(
+        lines[0].starts_with("- example.com/x:1 ") && lines[1].starts_with("+ example.com/y:1 ")
+    );
+    assert_eq!(lines.len(), 2, "{said}");
+    let (code, said) = diff(&a, &dir.join("gone.tar"));
+    assert_eq!(code, 8, "{said}");
+    let (code, report) = airdock_json(&["diff", text(&a), text(&b)]);
+    assert_eq!(
+        (code, report["new"]["digests"].as_array().map(Vec::len)),
+        (1, Some(3))
+    );
+    Ok(())
+}
+
+fn diff_places(dir: &Path) -> Outcome {
+    let bundles = dir.join("bundles");
+    std::fs::create_dir(&bundles)?;
+    for name in ["a", "b"] {
+        let bundle = Bundle::new().with(&[&format!("example.com/{name}:1")], Image::small(name));
+        bundle
+            .oci()
+            .write_tar(&bundles.join(format!("{name}.tar")))?;
+    }
+    let (code, said) = load(dir, &[&bundles.join("a.tar")]);
+    assert_eq!(code, 0, "{said}");
+    let store = store_of(dir);
+    let (code, said) = run(&["diff", "store:", text(&bundles), "--store", &store]);
+    assert_eq!(code, 1, "{said}");
+    assert!(
+        said.starts_with("+ example.com/b:1 ") && !said.contains("example.com/a"),
+        "{said}"
+    );
+    let (code, said) = load(dir, &[&bundles.join("b.tar")]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(
+        run(&["diff", "store:", text(&bundles), "--store", &store]),
+        (0, String::new())
+    );
+    Ok(())
+}
+
+fn for_node(dir: &Path) -> Outcome {
+    let node = dir.join("node");
+    let mut agent = started(&node, &["--socket", text(&dir.join("a.sock"))])?;
+    let base = write(dir, "base.tar", &version(1).oci())?;
+    let full = write(dir, "full.tar", &version(2).oci())?;
+    std::fs::copy(&base, node.join("bundles/base.tar"))?;
+    wait::until("the base", DEADLINE, || {
+        (names_in(&node.join("store")).len() == 1).then_some(())
+    })?;
+    let status = dir.join("status.json");
+    let socket = dir.join("a.sock");
+    wait::until("the status", DEADLINE, || {
+        let args = ["status", "--socket", text(&socket), "--output", "json"];
+        let said = airdock(&args).stdout;
+        std::fs::write(&status, &said).ok()?;
+        said.contains("\"imported\"").then_some(())
+    })?;
+    let delta = dir.join("delta.tar");
+    let more = [
+        "--from",
+        text(&base),
+        "example.com/app:2",
+        "--for-node",
+        text(&status),
+    ];
+    packed(&delta, &full, &more);
+    assert!(std::fs::metadata(&delta)?.len() * 20 < std::fs::metadata(&full)?.len());
+    std::fs::rename(&delta, node.join("bundles/delta.tar"))?;
+    wait::until("the next version", DEADLINE, || {
+        (names_in(&node.join("store")).len() == 2).then_some(())
+    })?;
+    agent.kill()?;
+    Ok(())
+}
