@@ -55,7 +55,8 @@ impl Exit {
     pub fn code(self) -> u8 {
         match self {
             Self::Success => 0,
-            Self::Failure | Self::Differs => 1,
+            Self::Failure => 1,
+            Self::Differs => 1,
             // clap exits with it as well.
             Self::Usage => 2,
             Self::Partial => 3,

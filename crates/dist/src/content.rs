@@ -37,7 +37,7 @@ const DROP_INS: [(&str, &str); 5] = [
 ];
 
 /// What the README links to: who needs it may have no network.
-const GUIDES: [(&str, &str); 10] = [
+const GUIDES: [(&str, &str); 11] = [
     ("comparison.md", include_str!("../../../docs/comparison.md")),
     (
         "configuration.md",
@@ -48,6 +48,7 @@ const GUIDES: [(&str, &str); 10] = [
     ("hardening.md", include_str!("../../../docs/hardening.md")),
     ("install.md", include_str!("../../../docs/install.md")),
     ("operating.md", include_str!("../../../docs/operating.md")),
+    ("packing.md", include_str!("../../../docs/packing.md")),
     ("reference.md", include_str!("../../../docs/reference.md")),
     ("security.md", include_str!("../../../docs/security.md")),
     (

@@ -16,16 +16,16 @@ pub struct Report {
     /// Names that only the first side has, and what they stand for.
     pub removed: BTreeMap<String, String>,
     /// Names that stand for something else on the second side.
-    pub moved: BTreeMap<String, Move>,
+    pub moved: BTreeMap<String, MoveReport>,
     /// Blobs that only the second side has.
-    pub new: Blobs,
+    pub new: BlobsReport,
     /// Blobs that only the first side has.
-    pub gone: Blobs,
+    pub gone: BlobsReport,
 }
 
 /// From what to what, as JSON.
 #[derive(Debug, Serialize)]
-pub struct Move {
+pub struct MoveReport {
     /// On the first side.
     pub from: String,
     /// On the second side.
@@ -34,7 +34,7 @@ pub struct Move {
 
 /// Blobs, as JSON.
 #[derive(Debug, Serialize)]
-pub struct Blobs {
+pub struct BlobsReport {
     /// Their digests.
     pub digests: Vec<String>,
     /// Their bytes.
@@ -46,14 +46,14 @@ impl Report {
     pub fn of(difference: &Difference) -> Self {
         let moved = difference.moved.iter().map(|(name, (from, to))| {
             let (from, to) = (from.to_string(), to.to_string());
-            (name.clone(), Move { from, to })
+            (name.clone(), MoveReport { from, to })
         });
         Self {
             added: names(&difference.added),
             removed: names(&difference.removed),
             moved: moved.collect(),
-            new: Blobs::of(&difference.new),
-            gone: Blobs::of(&difference.gone),
+            new: BlobsReport::of(&difference.new),
+            gone: BlobsReport::of(&difference.gone),
         }
     }
 
@@ -65,7 +65,7 @@ impl Report {
         for (name, digest) in &self.added {
             super::line(&format!("+ {name} {digest}"));
         }
-        for (name, Move { from, to }) in &self.moved {
+        for (name, MoveReport { from, to }) in &self.moved {
             super::line(&format!("~ {name} {from} -> {to}"));
         }
         for (blobs, word) in [(&self.new, "new"), (&self.gone, "gone")] {
@@ -77,7 +77,7 @@ impl Report {
     }
 }
 
-impl Blobs {
+impl BlobsReport {
     fn of(blobs: &BTreeMap<Digest, u64>) -> Self {
         Self {
             digests: blobs.keys().map(ToString::to_string).collect(),

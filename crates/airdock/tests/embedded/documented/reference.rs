@@ -13,7 +13,7 @@ use super::sources::{Field, fields, source};
 type Defined = (&'static str, &'static [&'static str]);
 
 /// Documents, the files that define them, and the objects in them, the outermost first.
-const DOCUMENTS: [(&str, &[Defined]); 8] = [
+const DOCUMENTS: [(&str, &[Defined]); 11] = [
     (
         "`airdock status`, `GET /v1/status`",
         &[
@@ -42,10 +42,13 @@ const DOCUMENTS: [(&str, &[Defined]); 8] = [
     ),
     (
         "`airdock inspect`",
-        &[(
-            "airdock/src/output/inspect.rs",
-            &["Report", "ImageReport", "LayerReport", "OtherReport"],
-        )],
+        &[
+            (
+                "airdock/src/output/inspect.rs",
+                &["Report", "ImageReport", "LayerReport", "OtherReport"],
+            ),
+            ("airdock/src/output/left_out.rs", &["LeftOutReport"]),
+        ],
     ),
     (
         "`airdock verify`",
@@ -65,6 +68,24 @@ const DOCUMENTS: [(&str, &[Defined]); 8] = [
         &[(
             "airdock/src/output/load.rs",
             &["Report", "ImageReport", "RefusedReport"],
+        )],
+    ),
+    (
+        "`airdock pack`, `airdock merge`",
+        &[(
+            "airdock/src/output/pack.rs",
+            &["Report", "ImageReport", "FailedReport"],
+        )],
+    ),
+    (
+        "`airdock split`",
+        &[("airdock/src/output/split.rs", &["Report", "PartReport"])],
+    ),
+    (
+        "`airdock diff`",
+        &[(
+            "airdock/src/output/diff.rs",
+            &["Report", "MoveReport", "BlobsReport"],
         )],
     ),
     (
@@ -174,6 +195,9 @@ fn kind(declared: &str) -> String {
     }
     if let Some(inner) = within("Vec<") {
         return format!("list: {}", kind(inner));
+    }
+    if let Some(inner) = within("BTreeMap<String, ") {
+        return format!("object: {} by name", kind(inner));
     }
     match declared {
         "String" | "&'static str" | "PathBuf" | "Verdict" | "BundleState" | "Level" => {
