@@ -6,7 +6,7 @@
 //! The way through it: [`codec`] decodes the outer file, [`tar`] reads headers, [`archive`]
 //! knows which entry stands where, `layout` and `docker` find the images in it, [`image`]
 //! follows each from its index to its layers, and [`open`] puts the answer together as a
-//! [`Bundle`]; [`verify`] looks at everything in it. [`write`] is the way back: contents in, a
+//! [`Bundle`]; [`verify`] looks at everything in it. [`mod@write`] is the way back: contents in, a
 //! bundle out.
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Makes bundles: names in, one file out that holds exactly what they need.
 //!
 //! [`request`] is what is asked for, [`origin`] where images come from, [`select`] follows a name
-//! to everything that is taken of it, [`pack`] puts all of it together, and [`file`] writes it as
+//! to everything that is taken of it, [`pack`] puts all of it together, and [`mod@file`] writes it as
 //! a whole or not at all.
 
 pub mod base;

@@ -1,7 +1,7 @@
 //! Pulls from registries: the OCI distribution protocol, as a client that only reads.
 //!
-//! [`Registries`] is all that others use. Below it, [`http`] makes one request, [`auth`] answers
-//! challenges with what [`credential`] finds, [`retry`] says when to try again, and [`cache`] keeps
+//! [`Registries`] is all that others use. Below it, `http` makes one request, `auth` answers
+//! challenges with what `credential` finds, `retry` says when to try again, and `cache` keeps
 //! blobs between runs. What a registry sends is never trusted: documents and blobs are compared
 //! with their digests, words are escaped before they are shown.
 
