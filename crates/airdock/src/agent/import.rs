@@ -6,6 +6,7 @@
 //! they refer to.
 
 mod buffers;
+mod counted;
 mod damaged;
 mod queue;
 mod random;
@@ -24,7 +25,6 @@ use airdock_containerd::Body;
 use bytes::Bytes;
 
 use super::context::Context;
-use super::event::Event;
 use super::failure::Failure;
 use super::offer::{BlobKind, OfferedBlob};
 use super::open::Opened;
@@ -32,6 +32,7 @@ use super::plan::BundlePlan;
 use super::space;
 use crate::store::{Put, Session, StoreError};
 use buffers::Buffers;
+use counted::Told;
 use queue::Queue;
 
 /// Blobs up to this size are sent in one message with their commit: it saves the daemon a
@@ -205,12 +206,10 @@ pub(super) struct Sender<'a> {
 impl Sender<'_> {
     /// Hands a blob to the store.
     pub(super) async fn put(&self, blob: &OfferedBlob, body: Body) -> Result<Put, StoreError> {
-        let put = self.session.put(blob, body).await?;
+        let told = Told::nothing(self.path.to_owned(), self.context.reporter.clone());
+        let put = self.session.put(blob, told.of(body)).await?;
         if put != Put::Differs {
-            self.context.report(&Event::Progress {
-                bundle: self.path.to_owned(),
-                bytes: blob.size,
-            });
+            told.all(blob.size);
         }
         Ok(put)
     }

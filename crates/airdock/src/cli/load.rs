@@ -76,7 +76,7 @@ fn reporter() -> Reporter {
     let shown = if io::stderr().is_terminal() {
         Shown::Bars(Bars::new())
     } else {
-        Shown::Problems
+        Shown::Problems(Bars::new())
     };
     Reporter::new(shown)
 }

@@ -239,7 +239,7 @@ fn write_import(event: &Event) {
         }
         Event::Progress { bundle, bytes } => {
             debug!(
-                msg = "blob written",
+                msg = "bytes written",
                 component = "import",
                 bundle = shown(bundle),
                 bytes

@@ -7,6 +7,7 @@ pub mod inspect;
 pub mod left_out;
 pub mod load;
 mod log;
+mod pace;
 pub mod pack;
 pub mod plan;
 mod progress;

@@ -3,27 +3,24 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::broadcast;
 
 use super::log;
+use super::pace::Pace;
 use super::progress::Bars;
 use crate::agent::event::Event;
 
 /// Events that a slow listener may be behind by; then it loses the oldest, and is told so.
 const EVENTS_KEPT: usize = 1024;
 
-/// Progress of long imports is logged so often at most.
-const PROGRESS_PERIOD: Duration = Duration::from_secs(10);
-
 /// The listeners of one run. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Reporter {
     shown: Shown,
     progress: Arc<Mutex<HashMap<PathBuf, Progress>>>,
-    /// When progress was logged last.
-    logged: Arc<Mutex<Option<Instant>>>,
+    pace: Arc<Mutex<Pace>>,
     events: broadcast::Sender<Arc<Event>>,
 }
 
@@ -34,8 +31,9 @@ pub enum Shown {
     Log,
     /// Progress bars: `load` on a terminal.
     Bars(Bars),
-    /// Log lines of what went wrong only: `load` elsewhere, whose result is printed at the end.
-    Problems,
+    /// Log lines of what went wrong, and lines of progress: `load` elsewhere, whose result is
+    /// printed at the end.
+    Problems(Bars),
 }
 
 /// How far the import of a bundle is.
@@ -54,7 +52,7 @@ impl Reporter {
         Self {
             shown,
             progress: Arc::default(),
-            logged: Arc::default(),
+            pace: Arc::default(),
             events,
         }
     }
@@ -72,8 +70,8 @@ impl Reporter {
                 self.log_progress(event);
             }
             Shown::Bars(bars) => bars.show(event),
-            Shown::Problems if log::is_problem(event) => log::write(event),
-            Shown::Problems => {}
+            Shown::Problems(_) if log::is_problem(event) => log::write(event),
+            Shown::Problems(bars) => bars.show(event),
         }
     }
 
@@ -82,18 +80,13 @@ impl Reporter {
         let Event::Progress { bundle, .. } = event else {
             return;
         };
-        let logged = self.logged.lock();
-        let mut logged = logged.unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        match *logged {
-            None => *logged = Some(now),
-            Some(last) if now.duration_since(last) >= PROGRESS_PERIOD => {
-                *logged = Some(now);
-                if let Some(progress) = self.progress(bundle) {
-                    log::write_progress(bundle, progress);
-                }
-            }
-            Some(_) => {}
+        let pace = self.pace.lock();
+        let mut pace = pace.unwrap_or_else(PoisonError::into_inner);
+        if !pace.is_due(Instant::now()) {
+            return;
+        }
+        if let Some(progress) = self.progress(bundle) {
+            log::write_progress(bundle, progress);
         }
     }
 

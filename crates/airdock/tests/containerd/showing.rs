@@ -214,15 +214,18 @@ fn status_of(dir: &Path) -> Option<Value> {
 }
 
 fn under_way(daemon: &mut Daemon, dir: &Path) -> Outcome {
-    const LAYER: usize = 3_000_000;
+    const LAYER: usize = 40_000_000;
+    const PASSES: u64 = 34 * 1024 * 1024;
+    const TOLD: u64 = 32 * 1024 * 1024;
     let proxy = Proxy::before(&daemon.socket())?;
     let _agent = watch_through(&proxy, dir, &[])?;
-    proxy.spoil(Fault::stop("Content/Write"));
+    proxy.spoil(Fault::stop("Content/Write").after(PASSES));
     let image = Image::new().layer(Layer::noise(1, LAYER));
     put(dir, "x.tar", &Bundle::new().with(&["x:1"], image))?;
-    wait::until("the import to begin", DEADLINE, || {
+    wait::until("the middle of the layer", DEADLINE, || {
         let status = status_of(dir)?;
-        status["bundles"][0]["bytes_total"].as_u64()
+        let done = status["bundles"][0]["bytes_done"].as_u64()?;
+        (done >= TOLD).then_some(())
     })?;
     let socket = dir.join("state/airdock.sock");
     let args = ["status", "--socket", text(&socket)];

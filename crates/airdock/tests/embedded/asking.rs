@@ -4,13 +4,13 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use airdock_testkit::fixture::{Bundle, Image};
 use airdock_testkit::process::{Ended, Running, Signal};
-use airdock_testkit::{Outcome, Suite};
+use airdock_testkit::{Need, Outcome, Suite};
 use serde_json::Value;
 
 use crate::support::{DEADLINE, airdock, digest_of, small, text, watch};
@@ -32,6 +32,7 @@ pub(crate) fn tests(suite: Suite) -> Suite {
             &[],
             socket,
         )
+        .test("a_group_is_let_in_by_its_name", &[Need::Root], group)
         .test("events_are_a_line_each", &[], events)
         .test(
             "metrics_and_health_are_served_on_loopback_alone",
@@ -265,6 +266,29 @@ fn socket(dir: &Path) -> Outcome {
     agent.signal(Signal::TERM)?;
     agent.wait(DEADLINE)?;
     assert!(!socket.exists());
+    Ok(())
+}
+
+fn group(dir: &Path) -> Outcome {
+    let groups = fs::read_to_string("/etc/group")?;
+    let fields = |line: &str| {
+        let mut fields = line.split(':');
+        let name = fields.next()?.to_owned();
+        Some((name, fields.nth(1)?.parse::<u32>().ok()?))
+    };
+    let (name, id) = groups
+        .lines()
+        .filter_map(fields)
+        .find(|(_, id)| *id > 0)
+        .ok_or("no group")?;
+    fs::create_dir_all(dir.join("bundles"))?;
+    let mut agent = watch(dir, &["--socket-group", &name]);
+    agent.wait_for_line(&["the store answers"], DEADLINE)?;
+    let socket = fs::metadata(socket_of(dir))?;
+    assert_eq!((socket.gid(), socket.mode() & 0o777), (id, 0o660), "{name}");
+    drop(agent);
+    let mut unknown = watch(dir, &["--socket-group", "no-such-group"]);
+    assert_eq!(unknown.wait(DEADLINE)?.code(), Some(1));
     Ok(())
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .test("standard_input_is_a_bundle", &[], standard_input)
         .test("an_unnamed_image_can_be_given_a_name", &[], given_name)
         .test(
-            "load_shows_a_bar_on_a_terminal",
+            "load_and_verify_show_a_bar_on_a_terminal",
             &[Need::Program("script")],
             bar,
         )
@@ -153,11 +153,18 @@ fn bar(dir: &Path) -> Outcome {
         .with(&["x:1"], image)
         .oci()
         .write_tar(&bundle)?;
-    let command = format!("{AIRDOCK} load {} --store {}", text(&bundle), store_of(dir));
-    let shown = airdock_testkit::process::run("script", &["-qec", &command, "/dev/null"])?;
-    assert_eq!(shown.code, 0, "{}", shown.stdout);
-    for part in ["x.tar", "MiB", "/s", "imported docker.io/library/x:1"] {
-        assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
+    let load = format!("load {} --store {}", text(&bundle), store_of(dir));
+    let verify = format!("verify {}", text(&bundle));
+    for (command, result) in [
+        (load, "imported docker.io/library/x:1"),
+        (verify, "x.tar: ok"),
+    ] {
+        let command = format!("{AIRDOCK} {command}");
+        let shown = airdock_testkit::process::run("script", &["-qec", &command, "/dev/null"])?;
+        assert_eq!(shown.code, 0, "{}", shown.stdout);
+        for part in ["x.tar", "MiB", "/s", result] {
+            assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
+        }
     }
     let piped = airdock(&[
         "load",
