@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::archive::Archive;
 use crate::bundle::Bundle;
@@ -11,7 +10,6 @@ use crate::digest::Digest;
 use crate::document::Descriptor;
 use crate::image::{Blob, Place};
 use crate::json;
-use crate::layout::{BASE, MISSING};
 use crate::limits;
 
 /// Layers that a bundle lists and leaves to others, and which these are.
@@ -23,9 +21,18 @@ pub struct LeftOut {
     pub layers: BTreeSet<Digest>,
 }
 
+/// All else is passed over: what is large there takes no memory.
 #[derive(Deserialize)]
 struct Annotated {
-    annotations: Option<Value>,
+    annotations: Option<Annotations>,
+}
+
+#[derive(Default, Deserialize)]
+struct Annotations {
+    #[serde(rename = "io.airdock.base")]
+    base: Option<String>,
+    #[serde(rename = "io.airdock.missing")]
+    missing: Option<String>,
 }
 
 impl LeftOut {
@@ -33,11 +40,13 @@ impl LeftOut {
     pub(crate) fn of(index: &[u8]) -> Self {
         let parsed = json::parse::<Annotated>(index, limits::MANIFEST).ok();
         let annotations = parsed.and_then(|it| it.annotations).unwrap_or_default();
-        let words = |key| annotations.get(key).and_then(Value::as_str);
-        let words = |key| words(key).unwrap_or_default().split_ascii_whitespace();
+        let (base, missing) = (annotations.base, annotations.missing);
+        let (base, missing) = (base.unwrap_or_default(), missing.unwrap_or_default());
+        let bases = base.split_ascii_whitespace().take(limits::BASES);
+        let layers = missing.split_ascii_whitespace();
         Self {
-            bases: words(BASE).map(str::to_owned).collect(),
-            layers: words(MISSING).filter_map(|it| it.parse().ok()).collect(),
+            bases: bases.map(str::to_owned).collect(),
+            layers: layers.filter_map(|it| it.parse().ok()).collect(),
         }
     }
 
@@ -69,4 +78,38 @@ impl Bundle {
 pub(crate) fn read(archive: &Archive, index: crate::archive::EntryId) -> LeftOut {
     let bytes = archive.read(index, limits::MANIFEST);
     bytes.map_or_else(|_| LeftOut::default(), |bytes| LeftOut::of(&bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::Algorithm;
+    use crate::layout::{BASE, MISSING};
+
+    fn of(annotations: &str) -> LeftOut {
+        let index = format!(r#"{{"schemaVersion":2,"manifests":[],"annotations":{annotations}}}"#);
+        LeftOut::of(index.as_bytes())
+    }
+
+    #[test]
+    fn bases_and_digests_stand_with_spaces_between() {
+        let digest = Digest::of(Algorithm::Sha256, b"layer");
+        let left_out = of(&format!(
+            r#"{{"{BASE}":"a b","{MISSING}":"{digest} x {digest}"}}"#
+        ));
+        assert_eq!(left_out.bases, ["a", "b"]);
+        assert_eq!(left_out.layers, BTreeSet::from([digest]));
+    }
+
+    #[test]
+    fn what_is_no_annotation_of_ours_is_nothing() {
+        let many = "b ".repeat(limits::BASES * 2);
+        assert_eq!(
+            of(&format!(r#"{{"{BASE}":"{many}"}}"#)).bases.len(),
+            limits::BASES
+        );
+        for annotations in ["null", "{}", "[1,2]", "7", r#"{"io.airdock.base":[1]}"#] {
+            assert_eq!(of(annotations), LeftOut::default(), "{annotations}");
+        }
+    }
 }

@@ -109,6 +109,9 @@ pub const PLATFORMS: usize = 64;
 /// Warnings about one index.
 pub const WARNINGS: usize = 16;
 
+/// Bundles that a delta leaves layers to. A split makes a part a medium: nobody carries more.
+pub const BASES: usize = 256;
+
 // --- Verifying ----------------------------------------------------------------------------
 
 /// Documents, blobs and references between them, for all platforms: a thousand images for eight
