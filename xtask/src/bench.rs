@@ -11,6 +11,7 @@ mod machine;
 mod measure;
 mod memory;
 mod pairs;
+mod pulling;
 mod reading;
 mod row;
 mod side;

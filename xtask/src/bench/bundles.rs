@@ -30,6 +30,8 @@ pub(super) enum Name {
     Zstd,
     /// A, compressed by gzip.
     Gzip,
+    /// One image of 40 gzip layers of 8.6 MB.
+    One,
     /// 80 images of a layer of 256 MB: 20 GB.
     Huge,
 }
@@ -63,6 +65,7 @@ impl Name {
             Self::Changed => "changed.tar",
             Self::Zstd => "a.tar.zst",
             Self::Gzip => "a.tar.gz",
+            Self::One => "one.tar",
             Self::Huge => "huge.tar",
         }
     }
@@ -92,6 +95,7 @@ impl Name {
             },
             Self::A2 => shape(2, 3, 150_000_000, Content::Noise),
             Self::B => shape(60, 6, 200_000, Content::Gzip),
+            Self::One => shape(1, 40, 8_600_000, Content::Gzip),
             Self::Huge => shape(80, 1, 256_000_000, Content::Zeros),
         }
     }

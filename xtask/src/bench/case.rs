@@ -7,7 +7,7 @@ use super::bundles::Name;
 use super::pairs::{self, Goal, Pair};
 use super::row::Row;
 use super::side::Side;
-use super::{Bench, idle, latency, memory};
+use super::{Bench, idle, latency, memory, pulling};
 
 /// Pairs of runs where a ratio near a goal counts.
 const CENTRAL: usize = 5;
@@ -30,6 +30,7 @@ pub(super) enum Case {
     I,
     J,
     K,
+    L,
 }
 
 impl Case {
@@ -60,6 +61,7 @@ impl Case {
             Self::H => vec![latency::healing(bench, version)],
             Self::I => memory::peak(bench, version),
             Self::J => vec![idle::minute(bench, version)],
+            Self::L => pulling::rows(bench, version),
             _ => {
                 let pairs = self.pairs(version).into_iter();
                 pairs
@@ -79,6 +81,7 @@ impl Case {
         let compared = pairs.flat_map(|pair| pair.before.into_iter().chain([pair.bundle]));
         match self {
             Self::I => memory::BUNDLES.map(|(_, bundle)| bundle).to_vec(),
+            Self::L => vec![Name::One],
             _ => compared.collect(),
         }
     }
@@ -139,7 +142,7 @@ impl Case {
                     is_new.then_some(Goal::Within(1.25)),
                 )
             }],
-            Self::D | Self::G | Self::H | Self::I | Self::J => Vec::new(),
+            Self::D | Self::G | Self::H | Self::I | Self::J | Self::L => Vec::new(),
         }
     }
 }
