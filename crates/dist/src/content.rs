@@ -37,7 +37,7 @@ const DROP_INS: [(&str, &str); 5] = [
 ];
 
 /// What the README links to: who needs it may have no network.
-const GUIDES: [(&str, &str); 11] = [
+const GUIDES: [(&str, &str); 12] = [
     ("comparison.md", include_str!("../../../docs/comparison.md")),
     (
         "configuration.md",
@@ -50,6 +50,7 @@ const GUIDES: [(&str, &str); 11] = [
     ("operating.md", include_str!("../../../docs/operating.md")),
     ("packing.md", include_str!("../../../docs/packing.md")),
     ("reference.md", include_str!("../../../docs/reference.md")),
+    ("registries.md", include_str!("../../../docs/registries.md")),
     ("security.md", include_str!("../../../docs/security.md")),
     (
         "troubleshooting.md",

@@ -62,7 +62,7 @@ enum Command {
     Inspect(inspect::InspectOptions),
     /// Reads everything in bundles, for every platform, and says what is damaged or lacking.
     Verify(verify::VerifyOptions),
-    /// Makes a bundle of images from bundles, layouts or a running containerd.
+    /// Makes a bundle of images from registries, bundles, layouts or a running containerd.
     Pack(pack::PackOptions),
     /// Writes several bundles as one.
     Merge(merge::MergeOptions),
