@@ -10,9 +10,10 @@ use airdock_bundle::escape::escaped;
 use super::credential::CredentialError;
 use super::said::Said;
 
-/// What could not be had, of which registry, and why.
+/// What could not be had, of which registry, and why. Shown without the subject, which whoever asked
+/// for it knows and says.
 #[derive(Debug, thiserror::Error)]
-#[error("{subject}: {host} {fault}")]
+#[error("{host} {fault}")]
 pub struct PullError {
     /// An image's name, or a blob and the repository that it is of.
     pub subject: String,
@@ -82,7 +83,7 @@ pub enum Fault {
     },
     #[error("cannot be reached: {reason}")]
     Unreachable { reason: String },
-    #[error("cannot be found: {reason}")]
+    #[error("cannot be asked: {reason}")]
     NoAddress { reason: String, is_certain: bool },
     #[error("is not trusted: {reason}")]
     Untrusted { reason: String },

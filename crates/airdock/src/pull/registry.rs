@@ -173,7 +173,12 @@ impl Registries {
     /// So that an interrupted run needn't ask again; without it all goes on as well.
     fn keep(&self, digest: &Digest, bytes: &[u8]) {
         if let Err(error) = self.cache.keep(digest, bytes) {
-            tracing::debug!(target: "airdock::pull", %error, %digest, "not kept in the cache");
+            tracing::debug!(
+                msg = "a document is not kept in the cache",
+                component = "pull",
+                %digest,
+                %error
+            );
         }
     }
 
@@ -269,10 +274,11 @@ impl Registries {
             return Err(fault);
         };
         tracing::warn!(
-            target: "airdock::pull",
-            seconds = pause.as_secs_f64(),
-            "{} {fault}; trying again",
-            place.authority
+            msg = "a registry fails; trying again",
+            component = "pull",
+            registry = place.authority,
+            error = %fault,
+            seconds = pause.as_secs_f64()
         );
         self.unless_stopped(async {
             tokio::time::sleep(pause).await;
@@ -298,7 +304,13 @@ impl Registries {
             let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
             silent.insert(place.authority.clone());
         }
-        tracing::debug!(target: "airdock::pull", host = place.authority, "{subject}: {fault}");
+        tracing::debug!(
+            msg = "a registry does not give it",
+            component = "pull",
+            registry = place.authority,
+            subject,
+            error = %fault
+        );
         PullError {
             subject: subject.to_owned(),
             host: place.authority.clone(),

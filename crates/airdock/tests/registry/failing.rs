@@ -176,7 +176,7 @@ fn escaped(dir: &Path) -> Outcome {
 fn nobody(dir: &Path) -> Outcome {
     let pack = |name: &str| Pack::of(dir, &["--plain-http", "--retries", "0", name]).run();
     pack("127.0.0.1:1/x:1")?.failed(1, &["127.0.0.1:1", "nothing listens there"]);
-    let words = ["nowhere.invalid", "cannot be found"];
+    let words = ["nowhere.invalid", "no address is known for"];
     pack("nowhere.invalid/x:1")?.failed(1, &words);
     Ok(())
 }

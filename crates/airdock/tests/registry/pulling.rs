@@ -4,13 +4,15 @@ use std::fs;
 use std::path::Path;
 
 use airdock_testkit::fixture::{Bundle, Image, Layer, Target};
-use airdock_testkit::{Outcome, Suite};
+use airdock_testkit::{Need, Outcome, Suite};
 
 use crate::proxy::{Action, Answer, Proxy};
 use crate::registry::Registry;
 use crate::support::{NEEDS, Pack, push, skopeo_digest, text};
 
 const MIB: usize = 1024 * 1024;
+
+const HOSTS: &[Need] = &[NEEDS[0], NEEDS[1], Need::Root, Need::Program("unshare")];
 
 pub(crate) fn tests(suite: Suite) -> Suite {
     suite
@@ -46,6 +48,7 @@ pub(crate) fn tests(suite: Suite) -> Suite {
             NEEDS,
             localhost,
         )
+        .test("a_host_of_this_machines_list_is_found", HOSTS, hosts)
         .test("a_proxy_of_the_environment_is_used", NEEDS, through_proxy)
 }
 
@@ -230,6 +233,23 @@ fn localhost(dir: &Path) -> Outcome {
     let name = format!("localhost:{port}/x:1");
     let packed = Pack::of(dir, &["--plain-http", &name]).run()?.good();
     assert_eq!(packed.digest(&name), digest_of("one"));
+    Ok(())
+}
+
+fn hosts(dir: &Path) -> Outcome {
+    let registry = Registry::plain(dir)?;
+    let port = registry.authority.rsplit(':').next().unwrap_or_default();
+    let pushed = format!("{}/x:1", registry.authority);
+    push(dir, &small("one"), "1", &pushed)?;
+    let hosts = dir.join("hosts");
+    fs::write(&hosts, "127.0.0.1 registry.invalid other\n")?;
+    for host in ["registry.invalid", "other"] {
+        let name = format!("{host}:{port}/x:1");
+        let packed = Pack::of(dir, &["--plain-http", &name])
+            .hosts(&hosts)
+            .run()?;
+        assert_eq!(packed.good().digest(&name), digest_of("one"));
+    }
     Ok(())
 }
 

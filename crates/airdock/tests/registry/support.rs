@@ -65,6 +65,22 @@ impl<'a> Pack<'a> {
         self
     }
 
+    /// The same with another `/etc/hosts`, in a mount namespace of its own.
+    pub(crate) fn hosts(self, hosts: &Path) -> Self {
+        let script = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", script, text(hosts), AIRDOCK]);
+        command.args(self.command.get_args());
+        for (key, value) in self.command.get_envs() {
+            match value {
+                Some(value) => command.env(key, value),
+                None => command.env_remove(key),
+            };
+        }
+        let dir = self.dir;
+        Self { dir, command }
+    }
+
     pub(crate) fn start(mut self) -> io::Result<Running> {
         self.command.stdin(std::process::Stdio::null());
         Running::spawn(&mut self.command)
