@@ -1,6 +1,6 @@
 //! The way of one bundle, from a settled file to names that were read back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,13 +15,14 @@ use super::elsewhere;
 use super::event::Event;
 use super::failure::Failure;
 use super::import::{self, Planned};
-use super::offer::Offer;
+use super::offer::{Offer, OfferedImage};
 use super::open::{self, Opened};
 use super::plan::{BundlePlan, Conflict, Holding, Plan, plan};
 use super::publish::{self, Refused, announce};
 use super::settle::Settled;
 use super::terms::Terms;
 use crate::config::OnConflict;
+use crate::store::extent::Extent;
 use crate::store::view::{Record, View};
 
 /// A holding that lives on its own, for tasks that outlive the agent's borrow.
@@ -98,7 +99,7 @@ pub struct Brought {
     pub bytes_skipped: u64,
     /// Whether anything had to be written.
     pub changed: bool,
-    /// Every name in the store, as it was read last.
+    /// At least its names in the store, as they were read last.
     pub records: BTreeMap<String, Record>,
 }
 
@@ -120,7 +121,8 @@ pub async fn bring(
     let opened = open::open(settled, &context.platform, name, names).await?;
     announce_left_out(&opened, context);
     let arrived = standing.arrival(&opened.offer.id);
-    let view = context.store.view().await?;
+    let extent = Extent::of(&opened.offer, context.store.rules());
+    let view = context.store.view_of(&extent).await?;
     let Some(planned) = plan_for(&opened, &standing, &view, context) else {
         return Ok(unchanged(&opened, arrived, view.records, context));
     };
@@ -148,7 +150,7 @@ fn unchanged(
     records: BTreeMap<String, Record>,
     context: &Context,
 ) -> Brought {
-    let (offer, refused) = publish::judge(opened, &std::collections::HashSet::new());
+    let (offer, refused) = publish::judge(opened, &HashSet::new());
     context.report(&Event::Unchanged {
         bundle: opened.path.clone(),
     });
@@ -193,7 +195,8 @@ fn plan_for(
         offer: &offer,
     };
     let mut holdings = vec![own];
-    holdings.extend(standing.others.iter().map(OwnedHolding::borrowed));
+    let rivals = rivals(&offer, &standing.others);
+    holdings.extend(rivals.map(OwnedHolding::borrowed));
     let plan = plan(&holdings, view, context.store.rules());
     report_conflicts(&plan, &holdings, context);
     let own: Option<BundlePlan> = plan.bundles.into_iter().find(|bundle| bundle.holding == 0);
@@ -201,6 +204,25 @@ fn plan_for(
         opened: opened.clone(),
         plan,
     })
+}
+
+/// The others that give a name of this bundle: what the rest has is no part of its plan.
+fn rivals<'a>(
+    offer: &'a Offer,
+    others: &'a [OwnedHolding],
+) -> impl Iterator<Item = &'a OwnedHolding> {
+    let images = &offer.images;
+    let names: HashSet<&Name> = images.iter().flat_map(|image| &image.names).collect();
+    let targets: HashSet<&Digest> = images.iter().map(|image| &image.target.digest).collect();
+    let configs: HashSet<&Digest> = images.iter().map(|image| &image.config).collect();
+    let is_rival = move |image: &OfferedImage| {
+        targets.contains(&image.target.digest)
+            || configs.contains(&image.config)
+            || image.names.iter().any(|name| names.contains(name))
+    };
+    others
+        .iter()
+        .filter(move |other| other.offer.images.iter().any(&is_rival))
 }
 
 /// Those that this bundle is a party of: the others have been told of already.

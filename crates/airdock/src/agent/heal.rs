@@ -25,6 +25,11 @@ use crate::store::{Session, Store, StoreError};
 const QUIET: Duration = Duration::from_millis(50);
 /// The least time between two looks at the store.
 const PAUSE: Duration = Duration::from_millis(250);
+/// A look takes the longer the more the store holds: after it, this many times as long is left to
+/// everything else, so that many bundles that come one by one don't pay for looks at each other.
+const REST: u32 = 4;
+/// But no longer than this.
+const PAUSE_MAX: Duration = Duration::from_secs(5);
 
 /// When the store is looked at.
 #[derive(Debug)]
@@ -33,6 +38,8 @@ pub(super) struct Healing {
     /// Looks, and what they led to, under way.
     running: usize,
     last: Option<Instant>,
+    /// From the beginning of one look to that of the next, at least.
+    pause: Duration,
     retry: Option<Retry>,
     reason: Option<String>,
     looks: u64,
@@ -48,6 +55,7 @@ impl Healing {
             due: Instant::now(),
             running: 0,
             last: None,
+            pause: PAUSE,
             retry: None,
             reason: None,
             looks: 0,
@@ -58,7 +66,7 @@ impl Healing {
 
     /// In a moment.
     pub(super) fn soon(&mut self, now: Instant) {
-        let rested = self.last.map_or(now, |last| last + PAUSE);
+        let rested = self.last.map_or(now, |last| last + self.pause);
         self.wanted = true;
         self.at((now + QUIET).max(rested));
     }
@@ -75,6 +83,13 @@ impl Healing {
     /// Something more is under way, and no look is begun before it has ended.
     pub(super) fn began(&mut self) {
         self.running += 1;
+    }
+
+    /// A look has ended.
+    pub(super) fn looked(&mut self, now: Instant) {
+        let took = self.last.map_or(Duration::ZERO, |last| now - last);
+        self.pause = (took * REST).clamp(PAUSE, PAUSE_MAX);
+        self.ended();
     }
 
     pub(super) fn ended(&mut self) {
@@ -115,13 +130,14 @@ impl Agent {
 
     /// Takes in what the store holds.
     pub(super) fn viewed(&mut self, looked: Result<Looked, StoreError>, now: Instant) {
-        self.healing.ended();
+        self.healing.looked(now);
         match looked {
             Ok(Looked { view, sandbox }) => {
                 self.reachable(now);
                 self.reconcile(&view, now);
-                self.records.clone_from(&view.records);
                 self.check_sandbox(sandbox, &view);
+                let records = view.records.into_iter();
+                self.records = records.map(|(name, it)| (name, it.into())).collect();
                 self.start_verifying();
             }
             Err(error) => self.unreachable(&error, now),
@@ -348,11 +364,38 @@ async fn restore_bundle(
     context: &Context,
 ) -> Result<(), Failure> {
     session.protect(&plan.roots).await?;
-    if let Some(gone) = plan.gone(&context.store.view().await?).into_iter().next() {
+    if let Some(gone) = plan
+        .gone(&context.store.view_of(&plan.extent()).await?)
+        .into_iter()
+        .next()
+    {
         return Err(Failure::NotReadBack(gone.to_string()));
     }
     for blob in &plan.relabel {
         session.relabel(blob).await?;
     }
     write_names(session, &plan.steps, context).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longer_a_look_takes_the_longer_the_next_waits() {
+        let begun = Instant::now();
+        for (took, wait) in [
+            (1, PAUSE),
+            (100, REST * Duration::from_millis(100)),
+            (60_000, PAUSE_MAX),
+        ] {
+            let mut healing = Healing::now();
+            healing.last = Some(begun);
+            healing.due = begun + Duration::from_secs(3600);
+            let now = begun + Duration::from_millis(took);
+            healing.looked(now);
+            healing.soon(now);
+            assert_eq!(healing.due, (begun + wait).max(now + QUIET), "{took} ms");
+        }
+    }
 }

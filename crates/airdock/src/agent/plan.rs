@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::offer::{Offer, OfferedBlob, OfferedImage, Target};
 use crate::config::OnConflict;
+use crate::store::extent::Extent;
 use crate::store::labels;
 use crate::store::records::{Owner, RecordRules};
 use crate::store::view::{Record, View};
@@ -104,6 +105,15 @@ impl BundlePlan {
     /// Bytes that are needed and there.
     pub fn spared(&self) -> u64 {
         self.present.iter().map(|blob| blob.size).sum()
+    }
+
+    /// The blobs that were there when the plan was made.
+    pub fn extent(&self) -> Extent {
+        let present = self.present.iter().map(|blob| blob.digest.clone());
+        Extent {
+            blobs: present.collect(),
+            ..Extent::default()
+        }
     }
 
     /// Blobs that were there when the plan was made, and are no longer.
@@ -500,6 +510,9 @@ impl<'a> Planner<'a> {
             .collect();
         let mut reached = HashSet::new();
         let mut roots = Vec::new();
+        if wanted.is_empty() {
+            return roots;
+        }
         for parent in self.parents_of(&wanted) {
             self.view.reach(parent, &mut reached);
             roots.push(parent.clone());

@@ -17,6 +17,7 @@ use super::offer::{Offer, OfferedImage};
 use super::open::Opened;
 use super::plan::{Action, Step};
 use crate::store::Session;
+use crate::store::extent::Extent;
 use crate::store::view::{Record, View};
 
 /// CRI follows the store's events one at a time: a bundle of many images takes it a moment.
@@ -39,7 +40,7 @@ pub struct Published {
     pub bytes_sent: u64,
     /// Bytes that were needed and there.
     pub bytes_skipped: u64,
-    /// Every name in the store, as it was read back.
+    /// At least its names in the store, as they were read back.
     pub records: BTreeMap<String, Record>,
 }
 
@@ -119,11 +120,12 @@ async fn named(complete: &Complete, context: &Context) -> Result<Published, Fail
     }
     let [first, rest] = sound_steps(complete, &context.first);
     let steps = [first.as_slice(), &rest].concat();
-    is_whole(&steps, &offer, &context.store.view().await?)?;
+    let extent = Extent::of(&offer, context.store.rules());
+    is_whole(&steps, &offer, &context.store.view_of(&extent).await?)?;
     for steps in [&first, &rest] {
         write_names(&complete.session, steps, context).await?;
     }
-    let view = context.store.view().await?;
+    let view = context.store.view_of(&extent).await?;
     read_back(&steps, &offer, &view)?;
     Ok(Published {
         opened: opened.clone(),

@@ -27,7 +27,7 @@ use crate::config::WatchSettings;
 use crate::exit::Exit;
 use crate::service::Service;
 use crate::store::Store;
-use crate::store::view::Record;
+use crate::store::view::Told;
 
 /// Events come in bursts; they are waited for this long before a directory is listed.
 pub(super) const SCAN_DELAY: Duration = Duration::from_millis(20);
@@ -75,7 +75,7 @@ pub struct Agent {
     /// The image that CRI starts every pod with, once it was asked; told when nothing has it.
     pub(super) sandbox: Sandbox,
     /// What the store's names pointed to when it was looked at last.
-    pub(super) records: BTreeMap<String, Record>,
+    pub(super) records: BTreeMap<String, Told>,
     pub(super) started: Timestamp,
     /// Whether all that stood in the sources at the start has come to an end.
     pub(super) ready: bool,

@@ -15,7 +15,6 @@ use crate::admin::document::{
 use crate::agent::bring::OwnedHolding;
 use crate::agent::offer::OfferedImage;
 use crate::agent::publish::Refused;
-use crate::store::labels;
 
 impl Agent {
     /// Everything at this moment, after a look at the directories: who has just copied a bundle
@@ -160,7 +159,6 @@ impl Agent {
         holding: &OwnedHolding,
     ) -> ImageStatus {
         let record = self.records.get(&name);
-        let pin = record.and_then(|record| record.labels.get(labels::CRI_PINNED));
         let names = self.context.store.rules().names(image);
         let others = names.into_iter().filter(|other| *other != name);
         ImageStatus {
@@ -169,7 +167,7 @@ impl Agent {
             config: Some(image.config.to_string()),
             platform: Some(image.platform.clone()),
             size: image.size(),
-            pinned: pin.is_some_and(|pin| pin == labels::CRI_PINNED_VALUE),
+            pinned: record.is_some_and(|record| record.is_pinned),
             also: others
                 .filter(|other| self.records.contains_key(other))
                 .collect(),

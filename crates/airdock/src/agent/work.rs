@@ -212,7 +212,9 @@ impl Agent {
             Ok(brought) => {
                 bundle.entry.terms.clone_from(&seen.terms);
                 self.imported(path, seen.fingerprint, &brought, now);
-                self.records = brought.records;
+                let records = brought.records.into_iter();
+                self.records
+                    .extend(records.map(|(name, it)| (name, it.into())));
             }
             Err(failure) if failure.verdict().is_none() => {
                 self.failed(path, &failure, tried, now);

@@ -1,5 +1,6 @@
 //! The store behind containerd's socket.
 
+mod looking;
 mod usage;
 
 use std::collections::{BTreeSet, HashSet};
@@ -9,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use airdock_bundle::digest::{Algorithm, Digest, Hasher};
 use airdock_containerd::{
-    Body, Client, ContentInfo, Error, Labels, Record as ImageRecord, Target, WriteRequest, Written,
+    Body, Client, Error, Labels, Record as ImageRecord, Target, WriteRequest, Written,
 };
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -18,7 +19,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::labels;
 use super::owner::Owner;
-use super::view::{Record, Stored, View};
 use super::writers::Writers;
 use super::{Put, Role, StoreError};
 use crate::agent::offer::OfferedBlob;
@@ -53,6 +53,7 @@ pub struct ContainerdStore {
     leftovers: Mutex<BTreeSet<String>>,
     /// Held for writing while blobs are thrown away.
     discarding: RwLock<()>,
+    size: looking::Size,
 }
 
 impl ContainerdStore {
@@ -65,6 +66,7 @@ impl ContainerdStore {
             prefix: role.prefix(),
             leftovers: Mutex::default(),
             discarding: RwLock::default(),
+            size: looking::Size::default(),
         })
     }
 
@@ -77,18 +79,6 @@ impl ContainerdStore {
     pub fn describe(&self) -> String {
         let socket = self.client.socket().display();
         format!("containerd:{socket} ({})", self.client.namespace())
-    }
-
-    /// Two calls, whatever the number of images.
-    pub async fn view(&self) -> Result<View, StoreError> {
-        let _whole = self.discarding.read().await;
-        let none: [&str; 0] = [];
-        let records = self.client.images(&none).await?;
-        let content = self.client.content_list().await?;
-        Ok(View {
-            records: records.into_iter().filter_map(record).collect(),
-            content: content.into_iter().filter_map(stored).collect(),
-        })
     }
 
     /// The file system that its content store keeps blobs in, if that can be seen from here.
@@ -460,28 +450,6 @@ fn gc_labels(blob: &OfferedBlob) -> Labels {
         )
     };
     blob.refs.iter().map(label).collect()
-}
-
-fn record(image: ImageRecord) -> Option<(String, Record)> {
-    let record = Record {
-        target: image.target.digest.parse().ok()?,
-        labels: image.labels,
-    };
-    Some((image.name, record))
-}
-
-fn stored(info: ContentInfo) -> Option<(Digest, Stored)> {
-    let is_ref = |key: &str| key.starts_with(labels::GC_REF_CONTENT);
-    let refs = info
-        .labels
-        .iter()
-        .filter(|(key, _)| is_ref(key))
-        .filter_map(|(_, child)| child.parse().ok());
-    let stored = Stored {
-        size: info.size,
-        refs: refs.collect(),
-    };
-    Some((info.digest.parse().ok()?, stored))
 }
 
 /// A number that no other lease has.

@@ -3,6 +3,7 @@
 
 pub mod containerd;
 pub mod error;
+pub mod extent;
 pub mod labels;
 pub mod layout;
 pub mod owner;
@@ -23,6 +24,7 @@ use crate::agent::plan::{Orphan, Step};
 use crate::config::{Endpoint, OnRemove};
 use containerd::ContainerdStore;
 pub use error::StoreError;
+use extent::Extent;
 use layout::LayoutStore;
 use records::RecordRules;
 use view::View;
@@ -101,6 +103,14 @@ impl Store {
     pub async fn view(&self) -> Result<View, StoreError> {
         match self {
             Self::Containerd(store) => store.view().await,
+            Self::Layout(store) => store.view().await,
+        }
+    }
+
+    /// At least what the store holds of some names and blobs.
+    pub async fn view_of(&self, extent: &Extent) -> Result<View, StoreError> {
+        match self {
+            Self::Containerd(store) => store.view_of(extent).await,
             Self::Layout(store) => store.view().await,
         }
     }

@@ -38,6 +38,25 @@ impl Record {
     }
 }
 
+/// What is told of a name: of thousands, all labels would be most of an idle agent's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The index or manifest that the name stands for.
+    pub target: Digest,
+    /// Whether it is pinned, by whomever.
+    pub is_pinned: bool,
+}
+
+impl From<Record> for Told {
+    fn from(record: Record) -> Self {
+        let pin = record.labels.get(labels::CRI_PINNED);
+        Self {
+            is_pinned: pin.is_some_and(|pin| pin == labels::CRI_PINNED_VALUE),
+            target: record.target,
+        }
+    }
+}
+
 /// A blob in the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stored {

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use airdock_testkit::fixture::{Bundle, Image, Layer};
 use airdock_testkit::process::{Signal, run};
+use airdock_testkit::proxy::Proxy;
 use airdock_testkit::{Daemon, Outcome, Suite, wait};
 
 use crate::support::{
     AIRDOCK, DEADLINE, digest_of, ingests, leases, load, name_becomes, put, records, remembered,
-    small, started, store_of, text, watch,
+    small, started, store_of, text, watch, watch_through,
 };
 
 const X: &str = "docker.io/library/x:1";
@@ -19,6 +20,7 @@ const X: &str = "docker.io/library/x:1";
 pub(crate) fn tests(suite: Suite) -> Suite {
     suite
         .on_each_containerd("a_bundle_that_appears_is_imported", &[], appears)
+        .on_each_containerd("a_bundle_beside_many_does_not_list_them", &[], beside_many)
         .on_each_containerd("an_image_that_is_deleted_comes_back", &[], deleted)
         .on_each_containerd("a_pin_that_is_dropped_comes_back", &[], unpinned)
         .on_each_containerd("a_removed_bundle_is_unpinned", &[], removed)
@@ -44,6 +46,35 @@ fn appears(daemon: &mut Daemon, dir: &Path) -> Outcome {
     name_becomes(daemon, X, &digest_of("one"))?;
     put(dir, "x.tar", &small("x:1", "two"))?;
     name_becomes(daemon, X, &digest_of("two"))?;
+    Ok(())
+}
+
+/// What it needs to know is asked for by itself: its own names and blobs, those that are there
+/// and those that aren't.
+fn beside_many(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let named = |n| (format!("many-{n}:1"), Image::small(&format!("many {n}")));
+    let many = (0..60)
+        .map(named)
+        .fold(Bundle::new(), |bundle, (name, image)| {
+            bundle.with(&[&name], image)
+        });
+    let proxy = Proxy::before(&daemon.socket())?;
+    let mut agent = watch_through(&proxy, dir, &[])?;
+    put(dir, "many.tar", &many)?;
+    agent.wait_for_line(&["bundle loaded", "many.tar"], DEADLINE)?;
+    let asked = |method: &str| {
+        let calls = proxy.calls().into_iter();
+        calls.filter(|call| call.path.ends_with(method)).count()
+    };
+    let before = asked("Images/Get") + asked("Content/Info");
+    put(dir, "x.tar", &small("x:1", "one"))?;
+    name_becomes(daemon, X, &digest_of("one"))?;
+    put(dir, "x.tar", &small("x:1", "two"))?;
+    name_becomes(daemon, X, &digest_of("two"))?;
+    put(dir, "same.tar", &small("same:1", "many 7"))?;
+    name_becomes(daemon, "docker.io/library/same:1", &digest_of("many 7"))?;
+    assert!(asked("Images/Get") + asked("Content/Info") > before + 9);
+    daemon.ctr_text(&["images", "check", &format!("name=={X}")])?;
     Ok(())
 }
 

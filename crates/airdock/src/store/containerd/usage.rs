@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use airdock_bundle::digest::Digest;
 use airdock_containerd::{Client, Container, ContentInfo};
 
-use super::{record, stored};
+use super::looking::{record, stored};
 use crate::agent::plan::Orphan;
 use crate::store::StoreError;
 use crate::store::labels;
