@@ -16,7 +16,7 @@ pub const COMMIT_SIZE: usize = 4 << 20;
 
 /// Bytes of one blob that are on their way and not yet acknowledged: enough to keep both sides
 /// busy (1 MiB to 16 MiB were measured alike), and all the memory that one writer takes.
-pub const WRITE_WINDOW: u64 = 4 << 20;
+pub const WRITE_WINDOW: u64 = 2 << 20;
 
 /// A unary call. The daemon's metadata lock can be held for seconds by a garbage collection or by
 /// another client's commit on a slow disk; a minute of silence means that it hangs.

@@ -34,6 +34,8 @@ use crate::store::{Put, Session, StoreError};
 use buffers::Buffers;
 use counted::Told;
 use queue::Queue;
+use sending::OnTheirWay;
+use tokio::sync::mpsc;
 
 /// Blobs up to this size are sent in one message with their commit: it saves the daemon a
 /// transaction, and is well under the 16 MiB that it takes as one message.
@@ -42,7 +44,7 @@ pub(super) const WHOLE: u64 = CHUNK as u64;
 /// The size of a message of a large blob, and how many wait for the store: what is read ahead
 /// is bounded by their product times the blobs under way.
 pub(super) const CHUNK: usize = 1024 * 1024;
-pub(super) const CHUNKS_AHEAD: usize = 2;
+pub(super) const CHUNKS_AHEAD: usize = 1;
 
 /// A bundle and what is to be done for it.
 #[derive(Debug)]
@@ -125,6 +127,7 @@ impl Complete {
         self.secure(context).await?;
         let origins = Arc::new(origins(&self.opened));
         let streamed = self.streamed(&origins)?;
+        let (sent, told) = mpsc::unbounded_channel();
         let sender = Sender {
             bundle: Arc::clone(&self.opened.bundle),
             session: &self.session,
@@ -132,12 +135,13 @@ impl Complete {
             context,
             path: &self.opened.path,
             buffers: Buffers::new(CHUNK),
+            sent,
         };
         let coming: HashSet<&Digest> = streamed.iter().map(|blob| &blob.digest).collect();
         let queue = Queue::new(&self.plan.write, |blob| coming.contains(&blob.digest));
         let outcomes = match streamed.is_empty() {
-            true => sending::send(&sender, queue, None).await?,
-            false => stream::send(&sender, queue, streamed).await?,
+            true => sending::send(&sender, queue, None, told).await?,
+            false => stream::send(&sender, queue, streamed, told).await?,
         };
         for blob in &self.plan.relabel {
             self.session.relabel(blob).await?;
@@ -153,7 +157,9 @@ impl Complete {
     async fn secure(&mut self, context: &Context) -> Result<(), Failure> {
         if !self.plan.present.is_empty() {
             self.session.protect(&self.plan.roots).await?;
-            let gone = self.plan.gone(&context.store.view().await?);
+            let gone = self
+                .plan
+                .gone(&context.store.view_of(&self.plan.extent()).await?);
             self.plan.write_again(&gone, &self.opened.offer);
         }
         self.bytes_skipped = self.plan.spared();
@@ -201,6 +207,8 @@ pub(super) struct Sender<'a> {
     pub context: &'a Context,
     pub path: &'a std::path::Path,
     buffers: Buffers,
+    /// Told when the bytes of a large blob are out.
+    sent: mpsc::UnboundedSender<()>,
 }
 
 impl Sender<'_> {
@@ -215,15 +223,19 @@ impl Sender<'_> {
     }
 
     /// Sends a blob that can be read where it lies.
-    pub(super) async fn send_one(&self, blob: &OfferedBlob) -> Result<Put, StoreError> {
+    async fn send_one(
+        &self,
+        blob: &OfferedBlob,
+        sent: Option<OnTheirWay>,
+    ) -> Result<Put, StoreError> {
         let body = match self.origins.get(&blob.digest) {
             Some(Origin::Memory(bytes)) => Body::Whole(bytes.clone()),
             Some(Origin::Entry(entry)) => {
                 let archive = self.bundle.archive();
-                random::body(archive, *entry, blob.size, &self.buffers).await?
+                random::body(archive, *entry, blob.size, &self.buffers, sent).await?
             }
             Some(Origin::Elsewhere(region)) => {
-                random::region_body(region.clone(), &self.buffers).await?
+                random::region_body(region.clone(), &self.buffers, sent).await?
             }
             None => return Ok(Put::Differs),
         };

@@ -11,12 +11,16 @@ use airdock_bundle::digest::Digest;
 use super::WHOLE;
 use crate::agent::offer::OfferedBlob;
 
-/// Large blobs under way at once: one is sent while others are flushed to the disk. More only
-/// take memory.
-const LARGE_AT_ONCE: usize = 3;
+/// Large blobs that are sent at once. One keeps a processor of the daemon busy; of many that are
+/// sent side by side none is complete until the end, and the disk idles meanwhile.
+const LARGE_SENT_AT_ONCE: usize = 2;
+
+/// Large blobs under way at once, with those that are only being flushed to the disk: they take
+/// hardly any memory.
+const LARGE_AT_ONCE: usize = 6;
 
 /// Small blobs under way at once: the daemon's metadata takes one at a time, and another is ready
-/// when it is free.
+/// when it is free. More made it slower.
 const SMALL_AT_ONCE: usize = 4;
 
 /// Blobs that are to be sent.
@@ -39,27 +43,40 @@ struct Document {
 #[derive(Debug)]
 struct Lane {
     ready: VecDeque<OfferedBlob>,
+    /// Those whose bytes are on their way.
+    sent: usize,
+    sent_at_once: usize,
+    /// Those, and those that are being committed.
     busy: usize,
     width: usize,
 }
 
 impl Lane {
-    fn new(width: usize) -> Self {
+    fn new(sent_at_once: usize, width: usize) -> Self {
         Self {
             ready: VecDeque::new(),
+            sent: 0,
+            sent_at_once,
             busy: 0,
             width,
         }
     }
 
     fn has_room(&self) -> bool {
-        self.busy < self.width
+        self.busy < self.width && self.sent < self.sent_at_once
     }
 
     fn next(&mut self) -> Option<OfferedBlob> {
         let next = self.has_room().then(|| self.ready.pop_front()).flatten();
-        self.busy += usize::from(next.is_some());
+        if next.is_some() {
+            self.begin();
+        }
         next
+    }
+
+    fn begin(&mut self) {
+        self.busy += 1;
+        self.sent += 1;
     }
 }
 
@@ -68,8 +85,8 @@ impl Queue {
     /// are waited for, and not given out.
     pub(super) fn new(blobs: &[OfferedBlob], comes: impl Fn(&OfferedBlob) -> bool) -> Self {
         let mut queue = Self {
-            large: Lane::new(LARGE_AT_ONCE),
-            small: Lane::new(SMALL_AT_ONCE),
+            large: Lane::new(LARGE_SENT_AT_ONCE, LARGE_AT_ONCE),
+            small: Lane::new(SMALL_AT_ONCE, SMALL_AT_ONCE),
             documents: Vec::new(),
             parents: HashMap::new(),
         };
@@ -111,13 +128,26 @@ impl Queue {
 
     /// One that came by itself is under way.
     pub(super) fn begin(&mut self, blob: &OfferedBlob) {
-        self.lane(blob).busy += 1;
+        self.lane(blob).begin();
+    }
+
+    /// Whether the bytes of a large blob are on their way: their end will be told.
+    pub(super) fn is_sending(&self) -> bool {
+        self.large.sent > 0
+    }
+
+    /// The bytes of a large blob are out, or nobody wants them any more.
+    pub(super) fn sent(&mut self) {
+        self.large.sent = self.large.sent.saturating_sub(1);
     }
 
     /// A blob is there, or never will be: documents that waited for nothing else may follow.
     pub(super) fn done(&mut self, blob: &OfferedBlob) {
+        let is_small = blob.size <= WHOLE;
         let lane = self.lane(blob);
         lane.busy = lane.busy.saturating_sub(1);
+        // A small one is sent and committed in one; a large one's end of sending is told.
+        lane.sent = lane.sent.saturating_sub(usize::from(is_small));
         for parent in self.parents.remove(&blob.digest).unwrap_or_default() {
             self.one_less(parent);
         }
@@ -179,10 +209,31 @@ mod tests {
             .map(|&size| blob(&size.to_string(), size, &[]))
             .collect();
         let mut queue = Queue::new(&blobs, |_| false);
-        let (four, three, two) = (WHOLE + 4, WHOLE + 3, WHOLE + 2);
-        assert_eq!(drain(&mut queue), [four, three, two, 10, 11, 12]);
+        let [four, three, two, one] = [4, 3, 2, 1].map(|n| WHOLE + n);
+        assert_eq!(drain(&mut queue), [four, three, 10, 11, 12]);
+        queue.sent();
+        assert_eq!(drain(&mut queue), [two], "while others are committed");
         queue.done(&blob(&three.to_string(), three, &[]));
-        assert_eq!(drain(&mut queue), [WHOLE + 1]);
+        assert!(drain(&mut queue).is_empty());
+        queue.sent();
+        assert_eq!(drain(&mut queue), [one]);
+    }
+
+    #[test]
+    fn only_so_many_large_ones_are_being_committed() {
+        let layers: Vec<_> = (0..10)
+            .map(|n| blob(&n.to_string(), WHOLE + n, &[]))
+            .skip(1)
+            .collect();
+        let mut queue = Queue::new(&layers, |_| false);
+        let mut given = drain(&mut queue).len();
+        for _ in 0..LARGE_AT_ONCE {
+            queue.sent();
+            given += drain(&mut queue).len();
+        }
+        assert_eq!(given, LARGE_AT_ONCE);
+        queue.done(&layers[0]);
+        assert_eq!(drain(&mut queue).len(), 1);
     }
 
     #[test]
@@ -203,7 +254,7 @@ mod tests {
 
     #[test]
     fn what_comes_by_itself_is_waited_for_and_takes_room() {
-        let layers: Vec<_> = (0..LARGE_AT_ONCE)
+        let layers: Vec<_> = (0..LARGE_SENT_AT_ONCE)
             .map(|n| blob(&n.to_string(), WHOLE + 1, &[]))
             .collect();
         let mut blobs = layers.clone();
@@ -215,6 +266,8 @@ mod tests {
             queue.begin(layer);
         }
         assert!(!queue.has_room());
+        queue.sent();
+        assert!(queue.has_room());
         queue.done(&layers[0]);
         assert_eq!(drain(&mut queue), [1]);
     }

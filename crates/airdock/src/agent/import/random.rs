@@ -9,6 +9,7 @@ use rustix::fs::{Advice, fadvise};
 use tokio::sync::mpsc;
 
 use super::buffers::Buffers;
+use super::sending::OnTheirWay;
 use super::{CHUNK, CHUNKS_AHEAD, WHOLE, body_error};
 use crate::store::StoreError;
 
@@ -18,6 +19,7 @@ pub(super) async fn body(
     entry: EntryId,
     size: u64,
     buffers: &Buffers,
+    sent: Option<OnTheirWay>,
 ) -> Result<Body, StoreError> {
     let region = archive.region(entry).map_err(|e| body_error(&e))?;
     let region = region.ok_or_else(|| StoreError::Body("it must be streamed".to_owned()))?;
@@ -25,11 +27,15 @@ pub(super) async fn body(
         len: size,
         ..region
     };
-    region_body(region, buffers).await
+    region_body(region, buffers, sent).await
 }
 
 /// The bytes of a region, read ahead of the store by a bounded amount.
-pub(super) async fn region_body(region: Region, buffers: &Buffers) -> Result<Body, StoreError> {
+pub(super) async fn region_body(
+    region: Region,
+    buffers: &Buffers,
+    sent: Option<OnTheirWay>,
+) -> Result<Body, StoreError> {
     let buffers = buffers.clone();
     if region.len <= WHOLE {
         let read = tokio::task::spawn_blocking(move || whole(&region, &buffers)).await;
@@ -39,7 +45,10 @@ pub(super) async fn region_body(region: Region, buffers: &Buffers) -> Result<Bod
         ));
     }
     let (sender, receiver) = mpsc::channel(CHUNKS_AHEAD);
-    tokio::task::spawn_blocking(move || read_ahead(&region, &buffers, &sender));
+    tokio::task::spawn_blocking(move || {
+        read_ahead(&region, &buffers, &sender);
+        drop(sent);
+    });
     Ok(Body::Chunks(receiver))
 }
 

@@ -15,7 +15,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::sync::mpsc;
 
 use super::queue::Queue;
-use super::sending::{self, Handed};
+use super::sending::{self, Handed, OnTheirWay};
 use super::{CHUNK, CHUNKS_AHEAD, Origin, Sender, WHOLE};
 use crate::agent::failure::Failure;
 use crate::agent::offer::OfferedBlob;
@@ -26,12 +26,17 @@ pub(super) async fn send(
     sender: &Sender<'_>,
     queue: Queue,
     blobs: Vec<OfferedBlob>,
+    told: mpsc::UnboundedReceiver<()>,
 ) -> Result<Vec<(OfferedBlob, Put)>, Failure> {
     let wanted = wanted(sender, blobs);
     let (handover, handed) = mpsc::channel(1);
     let bundle = Arc::clone(&sender.bundle);
-    let pass = tokio::task::spawn_blocking(move || Cutter::run(&bundle, wanted, handover));
-    let outcomes = sending::send(sender, queue, Some(handed)).await?;
+    let out = Out {
+        handover,
+        sent: sender.sent.clone(),
+    };
+    let pass = tokio::task::spawn_blocking(move || Cutter::run(&bundle, wanted, out));
+    let outcomes = sending::send(sender, queue, Some(handed), told).await?;
     pass.await.unwrap_or(Ok(()))?;
     Ok(outcomes)
 }
@@ -50,10 +55,16 @@ enum Wanted {
     Done,
 }
 
+/// Where the pass tells what it comes to.
+struct Out {
+    handover: mpsc::Sender<Handed>,
+    sent: mpsc::UnboundedSender<()>,
+}
+
 /// Turns the pass over the bundle into bodies.
 struct Cutter {
     wanted: HashMap<EntryId, Wanted>,
-    handover: mpsc::Sender<Handed>,
+    out: Out,
     current: Option<Current>,
 }
 
@@ -63,19 +74,21 @@ struct Current {
     blob: OfferedBlob,
     gathered: BytesMut,
     chunks: Option<mpsc::Sender<Result<Bytes, BodyError>>>,
+    /// Of a large blob.
+    _sent: Option<OnTheirWay>,
 }
 
 impl Cutter {
     fn run(
         bundle: &Bundle,
         wanted: HashMap<EntryId, Wanted>,
-        handover: mpsc::Sender<Handed>,
+        out: Out,
     ) -> Result<(), ArchiveError> {
         let mut entries: Vec<EntryId> = wanted.keys().copied().collect();
         entries.sort_unstable();
         let mut cutter = Self {
             wanted,
-            handover,
+            out,
             current: None,
         };
         let visited = bundle
@@ -114,6 +127,7 @@ impl Cutter {
             entry,
             gathered: BytesMut::new(),
             chunks: None,
+            _sent: (blob.size > WHOLE).then(|| OnTheirWay(self.out.sent.clone())),
             blob,
         };
         let mut handed = ControlFlow::Continue(());
@@ -150,7 +164,7 @@ impl Cutter {
     }
 
     fn hand_over(&self, blob: OfferedBlob, body: Body) -> ControlFlow<()> {
-        match self.handover.blocking_send((blob, body)) {
+        match self.out.handover.blocking_send((blob, body)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
         }
