@@ -1,5 +1,6 @@
 //! The bundles that are brought: made once, the same bytes every time, and kept.
 
+mod hollow;
 mod layers;
 mod writer;
 
@@ -9,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::shell::{self, say};
+use hollow::Zeros;
 use layers::{Content, Layers};
 use writer::Writer;
 
 /// Part of the folder's name: another number makes all bundles anew.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// A bundle of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,8 @@ struct Shape {
     images: u64,
     layers: u64,
     size: usize,
-    content: Content,
+    /// `None`: next to nothing.
+    content: Option<Content>,
     /// The first layer has other bytes.
     changed: bool,
 }
@@ -88,15 +91,15 @@ impl Name {
             changed: false,
         };
         match self {
-            Self::A | Self::Zstd | Self::Gzip => shape(10, 4, 8_600_000, Content::Gzip),
+            Self::A | Self::Zstd | Self::Gzip => shape(10, 4, 8_600_000, Some(Content::Gzip)),
             Self::Changed => Shape {
                 changed: true,
                 ..Self::A.shape()
             },
-            Self::A2 => shape(2, 3, 150_000_000, Content::Noise),
-            Self::B => shape(60, 6, 200_000, Content::Gzip),
-            Self::One => shape(1, 40, 8_600_000, Content::Gzip),
-            Self::Huge => shape(80, 1, 256_000_000, Content::Zeros),
+            Self::A2 => shape(2, 3, 150_000_000, Some(Content::Noise)),
+            Self::B => shape(60, 6, 200_000, Some(Content::Gzip)),
+            Self::One => shape(1, 40, 8_600_000, Some(Content::Gzip)),
+            Self::Huge => shape(80, 1, 256_000_000, None),
         }
     }
 }
@@ -150,13 +153,14 @@ impl Bundles {
         }
         let making = self.folder.join("making");
         fs::create_dir_all(&making)?;
-        let layers = Layers::make(0..40, 8_600_000, Content::Zeros);
+        let zeros = Zeros::hash(8_601_600);
+        let layers: Vec<_> = (0..40).map(|n| zeros.ending_with(n)).collect();
         for number in 0..count {
             let path = making.join(format!("{number:03}.tar"));
             let mut writer = Writer::new(File::create(path)?);
-            for image in 0..10 {
+            for (image, layers) in layers.chunks(4).enumerate() {
                 let name = format!("bench.test/many-{number}/image-{image}:1");
-                writer.image(&name, layers.of_image(image, 4))?;
+                writer.hollow_image(&name, layers)?;
             }
             writer.finish()?;
         }
@@ -195,6 +199,7 @@ fn write(made: &Made, shape: Shape) -> anyhow::Result<()> {
     let mut blobs = String::new();
     finished(&made.path, |to| {
         let mut writer = Writer::new(to.try_clone()?);
+        let mut zeros = None;
         for image in 0..shape.images {
             let first = image * shape.layers;
             let mut seeds: Vec<u64> = (first..first + shape.layers).collect();
@@ -202,9 +207,18 @@ fn write(made: &Made, shape: Shape) -> anyhow::Result<()> {
                 // Seeds of no other layer of any bundle.
                 seeds.iter_mut().take(1).for_each(|seed| *seed = u64::MAX);
             }
-            let layers = Layers::make(seeds, shape.size, shape.content);
             let name = format!("bench.test/image-{image}:1");
-            writer.image(&name, layers.all())?;
+            match shape.content {
+                Some(filling) => {
+                    let layers = Layers::make(seeds, shape.size, filling);
+                    writer.image(&name, layers.all())?;
+                }
+                None => {
+                    let zeros = zeros.get_or_insert_with(|| Zeros::hash(shape.size));
+                    let layers = seeds.into_iter().map(|seed| zeros.ending_with(seed));
+                    writer.hollow_image(&name, &layers.collect::<Vec<_>>())?;
+                }
+            }
         }
         blobs = writer.finish()?;
         Ok(())

@@ -9,8 +9,6 @@ pub(super) enum Content {
     Gzip,
     /// Bytes that don't compress, as they are.
     Noise,
-    /// A few bytes, then zeros: no room on the disk.
-    Zeros,
 }
 
 /// A layer of an image.
@@ -67,6 +65,5 @@ fn layer(seed: u64, size: usize, content: Content) -> Layer {
     match content {
         Content::Gzip => Layer::noise(seed, size).gzip(),
         Content::Noise => Layer::noise(seed, size),
-        Content::Zeros => Layer::file(&format!("zeros-{seed}"), &vec![0; size]),
     }
 }

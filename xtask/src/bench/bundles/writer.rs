@@ -7,9 +7,11 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
 
-use airdock_testkit::fixture::{Blob, Descriptor, Tree, media_type};
+use airdock_testkit::fixture::{Blob, Descriptor, Tree, blob_path, media_type};
 use serde_json::{Value, json};
+use tar::Header;
 
+use super::hollow::Hollow;
 use super::layers::Written;
 
 /// What is written or left out at once; a multiple of a file system's blocks.
@@ -44,12 +46,32 @@ impl Writer {
         for layer in layers {
             self.blob(&layer.descriptor, &layer.tar)?;
         }
-        let config = self.document(media_type::CONFIG, &config(name, layers))?;
+        let digests = layers
+            .iter()
+            .map(|layer| (&layer.descriptor, &layer.diff_id));
+        self.documents(name, &digests.collect::<Vec<_>>())
+    }
+
+    /// Adds an image of layers that are next to nothing.
+    pub(super) fn hollow_image(&mut self, name: &str, layers: &[Hollow]) -> anyhow::Result<()> {
+        for layer in layers {
+            self.hollow(layer)?;
+        }
+        let descriptors = layers.iter().map(|layer| &layer.descriptor);
+        // Of a layer that isn't compressed the two digests are one.
+        let digests = descriptors.map(|it| (it, &it.digest));
+        self.documents(name, &digests.collect::<Vec<_>>())
+    }
+
+    /// Adds the config and the manifest of layers, each with what the config says of it.
+    fn documents(&mut self, name: &str, layers: &[(&Descriptor, &String)]) -> anyhow::Result<()> {
+        let (layers, diff_ids): (Vec<_>, Vec<_>) = layers.iter().copied().unzip();
+        let config = self.document(media_type::CONFIG, &config(name, &diff_ids))?;
         let manifest = json!({
             "schemaVersion": 2,
             "mediaType": media_type::MANIFEST,
             "config": config,
-            "layers": layers.iter().map(|layer| &layer.descriptor).collect::<Vec<_>>(),
+            "layers": layers,
         });
         let mut manifest = self.document(media_type::MANIFEST, &manifest)?;
         manifest.annotations = Some(json!({ "io.containerd.image.name": name }));
@@ -83,6 +105,19 @@ impl Writer {
         Ok(blob.descriptor)
     }
 
+    fn hollow(&mut self, layer: &Hollow) -> anyhow::Result<()> {
+        let Descriptor { digest, size, .. } = &layer.descriptor;
+        if !self.seen.insert(digest.clone()) {
+            return Ok(());
+        }
+        writeln!(self.blobs, "{digest} {} {size}", self.length + HEADER)?;
+        self.append(header(&blob_path(digest), *size)?.as_bytes())?;
+        let zeros = size.saturating_sub(layer.last.len() as u64);
+        self.file.seek(SeekFrom::Current(zeros.try_into()?))?;
+        self.length += zeros;
+        self.append(&layer.last)
+    }
+
     fn blob(&mut self, descriptor: &Descriptor, tar: &[u8]) -> anyhow::Result<()> {
         let Descriptor { digest, size, .. } = descriptor;
         if self.seen.insert(digest.clone()) {
@@ -106,8 +141,18 @@ impl Writer {
     }
 }
 
+/// Of a file whose size is a multiple of a tar's blocks.
+fn header(path: &str, size: u64) -> anyhow::Result<Header> {
+    let mut header = Header::new_ustar();
+    header.set_path(path)?;
+    header.set_size(size);
+    header.set_mode(0o644);
+    header.set_cksum();
+    Ok(header)
+}
+
 /// The name makes it the only one of its kind, as a build's time would.
-fn config(name: &str, layers: &[Written]) -> Value {
+fn config(name: &str, diff_ids: &[&String]) -> Value {
     json!({
         "architecture": "amd64",
         "os": "linux",
@@ -115,7 +160,7 @@ fn config(name: &str, layers: &[Written]) -> Value {
         "config": {},
         "rootfs": {
             "type": "layers",
-            "diff_ids": layers.iter().map(|layer| &layer.diff_id).collect::<Vec<_>>(),
+            "diff_ids": diff_ids,
         },
     })
 }
