@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
+use std::pin::pin;
 
 use airdock_bundle::digest::Digest;
 use airdock_bundle::document::Descriptor;
 use airdock_bundle::name::Name;
 use airdock_bundle::write::{Contents, Listed, WriteError};
+use futures_util::StreamExt as _;
+use futures_util::stream;
 use tokio_util::sync::CancellationToken;
 
 use super::error::PackError;
@@ -14,6 +17,10 @@ use super::file::{self, FileError, Written};
 use super::origin::{Blob, Blobs, Origin, Wanted};
 use super::request::Request;
 use super::select::{SelectError, Selected, select};
+
+/// Images followed to their layers at a time: a registry far away answers each of their documents
+/// after a tenth of a second, and limits how many may be asked for at once.
+const AT_A_TIME: usize = 8;
 
 /// A bundle that was made.
 #[derive(Debug)]
@@ -112,9 +119,9 @@ pub(super) struct Making<'a> {
 impl Making<'_> {
     pub(super) async fn choose(&mut self) -> Result<(), PackError> {
         self.refuse()?;
-        for sought in self.sought()? {
-            let title = sought.title();
-            match self.take(sought).await {
+        let sought = self.sought()?;
+        for (title, taken) in self.take_all(sought).await {
+            match taken {
                 Ok(chosen) => self.chosen.push(chosen),
                 Err(source) if self.request.keep_going => self.failed.push(Failed {
                     image: title,
@@ -127,6 +134,24 @@ impl Making<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Takes several at a time, in their order; where a failure is the end, none after it.
+    async fn take_all(&self, sought: Vec<Sought>) -> Vec<(String, Result<Chosen, SelectError>)> {
+        let taking = stream::iter(sought).map(|sought| async move {
+            let title = sought.title();
+            (title, self.take(sought).await)
+        });
+        let mut taking = pin!(taking.buffered(AT_A_TIME));
+        let mut all = Vec::new();
+        while let Some((title, taken)) = taking.next().await {
+            let is_over = taken.is_err() && !self.request.keep_going;
+            all.push((title, taken));
+            if is_over {
+                break;
+            }
+        }
+        all
     }
 
     /// Of an origin that is taken as a whole nothing may be lost without a word.
