@@ -262,6 +262,7 @@ fn error_kind(event: &Event) -> Option<&'static str> {
         Event::DamagedInStore { .. } => Some("damaged_in_store"),
         Event::SandboxMissing { .. } => Some("sandbox_missing"),
         Event::UnseenByCri { .. } => Some("unseen_by_cri"),
+        Event::NotUnpacked { .. } => Some("not_unpacked"),
         _ => None,
     }
 }

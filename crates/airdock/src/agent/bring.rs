@@ -21,6 +21,7 @@ use super::plan::{BundlePlan, Conflict, Holding, Plan, plan};
 use super::publish::{self, Refused, announce};
 use super::settle::Settled;
 use super::terms::Terms;
+use super::unpack;
 use crate::config::OnConflict;
 use crate::store::extent::Extent;
 use crate::store::view::{Record, View};
@@ -124,13 +125,16 @@ pub async fn bring(
     let extent = Extent::of(&opened.offer, context.store.rules());
     let view = context.store.view_of(&extent).await?;
     let Some(planned) = plan_for(&opened, &standing, &view, context) else {
-        return Ok(unchanged(&opened, arrived, view.records, context));
+        let unchanged = unchanged(&opened, arrived, view.records, context);
+        unpack::unpack(&opened, &unchanged.offer, context).await;
+        return Ok(unchanged);
     };
     let planned = elsewhere::complete(planned, &standing.beside, &context.platform).await?;
     announce_import(&planned, context);
     let complete = import::import(planned, context).await?;
     let published = publish::publish(complete, context).await?;
     announce(&published, started.elapsed(), context).await;
+    unpack::unpack(&published.opened, &published.offer, context).await;
     Ok(Brought {
         verdict: published.verdict(),
         left_out: left_out(&published.opened),

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::event::Event;
 use super::failure::Failure;
-use super::first::First;
+use super::patterns::Patterns;
 use crate::output::Reporter;
 use crate::store::Store;
 
@@ -21,7 +21,9 @@ pub struct Context {
     /// Bytes that must stay free.
     pub reserve: u64,
     /// Names that are published before others.
-    pub first: First,
+    pub first: Patterns,
+    /// Images whose layers are unpacked ahead of their first container.
+    pub unpack: Patterns,
     /// Who hears what happens.
     pub reporter: Reporter,
     /// Set when the program is being stopped.

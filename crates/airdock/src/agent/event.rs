@@ -121,6 +121,25 @@ pub enum Event {
         /// What was done.
         totals: Totals,
     },
+    /// The layers of an image are unpacked ahead of its first container.
+    Unpacked {
+        /// Its names.
+        image: String,
+        /// The bundle.
+        bundle: PathBuf,
+        /// How long it took.
+        #[serde(serialize_with = "seconds")]
+        elapsed: Duration,
+    },
+    /// They are not; the runtime tries it again when it starts a container.
+    NotUnpacked {
+        /// Its names.
+        image: String,
+        /// The bundle.
+        bundle: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// A bundle has nothing that the store lacks.
     Unchanged {
         /// The bundle.

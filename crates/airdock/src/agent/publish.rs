@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::context::Context;
 use super::event::Event;
 use super::failure::Failure;
-use super::first::First;
 use super::import::Complete;
 use super::offer::{Offer, OfferedImage};
 use super::open::Opened;
+use super::patterns::Patterns;
 use super::plan::{Action, Step};
 use crate::store::Session;
 use crate::store::extent::Extent;
@@ -217,7 +217,7 @@ fn refused_by_structure(opened: &Opened) -> Vec<Refused> {
 }
 
 /// The names of whole images: of those that others wait for, and of the rest.
-fn sound_steps(complete: &Complete, first: &First) -> [Vec<Step>; 2] {
+fn sound_steps(complete: &Complete, first: &Patterns) -> [Vec<Step>; 2] {
     let image = |step: &Step| complete.opened.offer.images.get(step.image);
     let damaged = |image| damaged_blob(image, &complete.damaged).is_some();
     let is_sound = |step: &&Step| image(step).is_some_and(|image| !damaged(image));

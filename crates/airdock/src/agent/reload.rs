@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use tokio::time::Instant;
 
 use super::event::Event;
-use super::first::First;
+use super::patterns::Patterns;
 use super::run::Agent;
 use super::watch::Watcher;
 use crate::config::WatchSettings;
@@ -24,7 +24,8 @@ impl Agent {
         let before = directories(&self.settings);
         self.settings = new;
         self.context.reserve = self.settings.reserve;
-        self.context.first = First::new(&self.settings.first);
+        self.context.first = Patterns::new(&self.settings.first);
+        self.context.unpack = Patterns::new(&self.settings.unpack);
         let after = directories(&self.settings);
         for directory in before.difference(&after) {
             self.stop_watching(directory);

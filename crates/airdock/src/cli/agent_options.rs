@@ -105,6 +105,10 @@ pub(super) struct ImportOptions {
     /// those of pause and CNI images]
     #[arg(long, value_name = "PATTERN")]
     first: Vec<String>,
+    /// Unpack these images as soon as they are imported, containerd's only; * stands for any
+    /// characters, and alone for all images [default: none]
+    #[arg(long, value_name = "PATTERN")]
+    unpack: Vec<String>,
 }
 
 impl ImportOptions {
@@ -112,6 +116,7 @@ impl ImportOptions {
     pub(super) fn add_to(&self, typed: &mut Typed) {
         typed.layer.reserve = self.reserve;
         typed.layer.first = several(&self.first);
+        typed.layer.unpack = several(&self.unpack);
     }
 }
 

@@ -14,7 +14,7 @@ use super::options::GlobalOptions;
 use crate::agent::bring::{Standing, bring};
 use crate::agent::context::Context;
 use crate::agent::failure::Failure;
-use crate::agent::first::First;
+use crate::agent::patterns::Patterns;
 use crate::agent::scan::Fingerprint;
 use crate::agent::settle::Settled;
 use crate::agent::terms::Terms;
@@ -48,7 +48,8 @@ pub(super) async fn run(global: &GlobalOptions, options: LoadOptions) -> anyhow:
         store: global.open_store(&Role::Load)?,
         platform: global.matcher(),
         reserve: settings.watch.reserve,
-        first: First::new(&settings.watch.first),
+        first: Patterns::new(&settings.watch.first),
+        unpack: Patterns::new(&settings.watch.unpack),
         reporter: reporter(),
         cancel: super::watch::stopped_by_signals(),
     };

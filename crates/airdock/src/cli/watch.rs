@@ -15,7 +15,7 @@ use crate::admin::metrics;
 use crate::admin::server::{QUERIES, Query, Served, Server};
 use crate::agent::context::Context;
 use crate::agent::event::Event;
-use crate::agent::first::First;
+use crate::agent::patterns::Patterns;
 use crate::agent::{Agent, Inbox, Mode};
 use crate::config::{Settings, Socket, WatchSettings};
 use crate::confine::{self, Landlock, Reach};
@@ -74,7 +74,8 @@ pub(super) async fn run(global: &GlobalOptions, options: WatchOptions) -> anyhow
         store: global.open_store(&role)?,
         platform: global.matcher(),
         reserve: settings.watch.reserve,
-        first: First::new(&settings.watch.first),
+        first: Patterns::new(&settings.watch.first),
+        unpack: Patterns::new(&settings.watch.unpack),
         reporter: Reporter::new(Shown::Log),
         cancel: stopped_by_signals(),
     };

@@ -103,6 +103,6 @@ mod tests {
             format!("{settings:?}")
         };
         assert_eq!(resolved(&written), resolved(&Written::default()));
-        assert_eq!(text.iter().filter(|line| line.contains('=')).count(), 19);
+        assert_eq!(text.iter().filter(|line| line.contains('=')).count(), 20);
     }
 }

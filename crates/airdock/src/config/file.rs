@@ -30,6 +30,10 @@ table! {
         pub platform: Option<PlatformText>,
         /// Names that are published before others of their bundle; `*` stands for any characters.
         pub first: Option<Vec<String>>,
+        /// Names whose images are unpacked as soon as they are imported, so that their first pod
+        /// doesn't wait for it; `*` stands for any characters, and alone for all images. Unless
+        /// it is said, none: the runtime unpacks an image when its first container starts.
+        pub unpack: Option<Vec<String>>,
         /// MiB that must stay free where the store is.
         pub reserve: Option<u64>,
         /// How many bundles are brought at once, 1 to 16.

@@ -116,11 +116,13 @@ impl Resolver<'_> {
     ) -> Result<WatchSettings, ConfigError> {
         let (typed, written) = (&self.typed.layer, &self.written.layer);
         let first = self.pick("first", typed.first.clone(), written.first.clone());
+        let unpack = self.pick("unpack", typed.unpack.clone(), written.unpack.clone());
         let reserve = self.pick("reserve", typed.reserve, written.reserve);
         let debounce = self.pick("debounce", typed.debounce, written.debounce);
         let resync = self.pick("resync", typed.resync, written.resync);
         Ok(WatchSettings {
             first: first.unwrap_or_else(|| FIRST.map(str::to_owned).to_vec()),
+            unpack: unpack.unwrap_or_default(),
             reserve: reserve.unwrap_or(0).saturating_mul(MIB),
             concurrency: self.concurrency()?,
             debounce: debounce.map_or(DEBOUNCE, |seconds| seconds.0),

@@ -97,6 +97,8 @@ pub struct WatchSettings {
     pub sources: Vec<Source>,
     /// Names that are published before others of their bundle.
     pub first: Vec<String>,
+    /// Names whose images are unpacked ahead of their first container.
+    pub unpack: Vec<String>,
     /// Bytes that must stay free where the store is.
     pub reserve: u64,
     /// Bundles that are brought at once.

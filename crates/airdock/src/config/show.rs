@@ -66,6 +66,7 @@ impl From<&Settings> for Layer {
             distro: settings.distro,
             platform: Some(PlatformText(settings.platform.clone())),
             first: Some(watch.first.clone()),
+            unpack: Some(watch.unpack.clone()),
             reserve: Some(watch.reserve / MIB),
             concurrency: Some(watch.concurrency),
             debounce: Some(Seconds(watch.debounce)),

@@ -45,6 +45,7 @@ pub(super) fn write(event: &Event) {
             );
         }
         Event::BundlesDisagree { .. } | Event::ForeignName { .. } => write_conflict(event),
+        Event::Unpacked { .. } | Event::NotUnpacked { .. } => write_unpack(event),
         _ => write_import(event),
     }
 }
@@ -58,7 +59,10 @@ pub(super) fn misspelt(warning: &str) {
 pub(super) fn is_problem(event: &Event) -> bool {
     matches!(
         event,
-        Event::ForeignName { .. } | Event::BundlesDisagree { .. } | Event::UnseenByCri { .. }
+        Event::ForeignName { .. }
+            | Event::BundlesDisagree { .. }
+            | Event::UnseenByCri { .. }
+            | Event::NotUnpacked { .. }
     )
 }
 
@@ -346,6 +350,35 @@ fn write_store(event: &Event) {
         Event::UnseenByCri { name } => {
             let name = escaped(name);
             warn!(msg = %format_args!("CRI does not list image {name}"), component = "store");
+        }
+        _ => {}
+    }
+}
+
+fn write_unpack(event: &Event) {
+    match event {
+        Event::Unpacked {
+            image,
+            bundle,
+            elapsed,
+        } => {
+            let bundle = shown(bundle);
+            let seconds = elapsed.as_secs_f64();
+            info!(msg = %format_args!("unpacked image {image}"), component = "import", bundle, seconds);
+        }
+        Event::NotUnpacked {
+            image,
+            bundle,
+            reason,
+        } => {
+            let bundle = shown(bundle);
+            warn!(
+                msg = "cannot unpack an image ahead; the runtime tries it again at its first start",
+                component = "import",
+                image,
+                bundle,
+                reason
+            );
         }
         _ => {}
     }

@@ -1,5 +1,5 @@
-//! Names that are published before others of their bundle: no pod starts without the sandbox
-//! image, and none gets a network without the network's own.
+//! Images that are meant by patterns of names: those that are published before others of their
+//! bundle, and those that are unpacked ahead.
 
 use wildmatch::WildMatch;
 
@@ -7,9 +7,9 @@ use super::offer::OfferedImage;
 
 /// Patterns of names; `*` stands for any characters, `?` for one.
 #[derive(Clone, Debug, Default)]
-pub struct First(Vec<WildMatch>);
+pub struct Patterns(Vec<WildMatch>);
 
-impl First {
+impl Patterns {
     /// From patterns as they are typed.
     pub fn new(patterns: &[String]) -> Self {
         Self(patterns.iter().map(|typed| WildMatch::new(typed)).collect())
@@ -34,13 +34,13 @@ mod tests {
 
     #[test]
     fn patterns_match_whole_names() {
-        let first = First::new(&["*/pause:*".to_owned(), "*cni*".to_owned()]);
+        let patterns = Patterns::new(&["*/pause:*".to_owned(), "*cni*".to_owned()]);
         for (name, expected) in [
             ("registry.k8s.io/pause:3.9", true),
             ("quay.io/k0sproject/cni-node:1.3", true),
             ("docker.io/library/pauser:1", false),
         ] {
-            assert_eq!(first.matches(name), expected, "{name}");
+            assert_eq!(patterns.matches(name), expected, "{name}");
         }
     }
 }
