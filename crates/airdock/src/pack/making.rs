@@ -234,11 +234,10 @@ impl Making<'_> {
             (None, None) => return Err(self.not_found()),
         };
         let from = self.origins.get(origin).ok_or_else(|| self.not_found())?;
-        let subject = listed.descriptor.digest.clone();
         let platforms = self.request.wanted();
         let mut selected = select(from, &name, listed, &platforms).await?;
         if self.request.with_referrers {
-            for referrer in from.referrers(&name, &subject).await? {
+            for referrer in referrers(from, &name, &selected).await? {
                 selected.add(select(from, &name, referrer, &platforms).await?);
             }
         }
@@ -417,6 +416,27 @@ impl Selected {
         self.layers.extend(other.layers);
         self.elsewhere.extend(other.elsewhere);
     }
+}
+
+/// What refers to the image, or to a platform's part of it that is taken: some tools sign each, and
+/// build tools attach their SBOMs there. Each once, and none that is taken already.
+async fn referrers(
+    from: &Origin,
+    name: &Name,
+    image: &Selected,
+) -> Result<Vec<Listed>, SelectError> {
+    let mut found: BTreeMap<Digest, Listed> = BTreeMap::new();
+    for subject in &image.subjects {
+        for referrer in from.referrers(name, subject).await? {
+            let digest = referrer.descriptor.digest.clone();
+            if referrer.names.is_empty() && image.documents.contains_key(&digest) {
+                continue;
+            }
+            let names = referrer.names.clone();
+            found.entry(digest).or_insert(referrer).names.extend(names);
+        }
+    }
+    Ok(found.into_values().collect())
 }
 
 /// A name with tag and digest stands for two.

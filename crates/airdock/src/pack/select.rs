@@ -40,6 +40,8 @@ pub struct Selected {
     pub layers: BTreeMap<Digest, Descriptor>,
     /// Layers that the origin, a delta, leaves to other bundles.
     pub elsewhere: BTreeMap<Digest, Descriptor>,
+    /// What others may refer to: the image, its indexes and its chosen manifests.
+    pub subjects: BTreeSet<Digest>,
     /// The chosen manifests, as Docker lists them.
     pub docker: Vec<DockerImage>,
 }
@@ -182,7 +184,10 @@ impl Walk<'_> {
     async fn follow(&mut self, step: &Step, bytes: Bytes) -> Result<(), SelectError> {
         let document = parse(&step.descriptor, &bytes)?;
         let digest = step.descriptor.digest.clone();
-        self.taken.documents.insert(digest, bytes);
+        self.taken.documents.insert(digest.clone(), bytes);
+        if !matches!(&document, Document::Manifest(manifest) if manifest.is_artifact()) {
+            self.taken.subjects.insert(digest);
+        }
         match document {
             Document::Index(_) if step.depth > limits::INDEX_DEPTH => Err(SelectError::TooDeep),
             Document::Index(index) => self.index(&index, step.depth).await,
@@ -342,6 +347,9 @@ impl Walk<'_> {
             });
         }
         self.say_type(&mut target);
+        // Whatever it is: an artifact can be signed as well.
+        let digest = target.descriptor.digest.clone();
+        self.taken.subjects.insert(digest);
         self.taken.listed.push(target);
         Ok(self.taken)
     }

@@ -23,6 +23,11 @@ pub(crate) fn tests(suite: Suite) -> Suite {
             fallback,
         )
         .test(
+            "what_refers_to_a_chosen_platforms_image_comes_along_once",
+            NEEDS,
+            each,
+        )
+        .test(
             "attestations_of_a_chosen_platform_come_along",
             NEEDS,
             attested,
@@ -142,6 +147,57 @@ fn fallback(dir: &Path) -> Outcome {
         .good();
     assert_eq!(packed.digest(&name), subject);
     assert!(packed.has(artifact.layers()[0].digest())?);
+    Ok(())
+}
+
+/// Pushes a signature of a manifest under cosign's tag.
+fn sign(dir: &Path, repository: &str, subject: &str) -> std::io::Result<Layer> {
+    let text = format!("signature of {subject}").into_bytes();
+    let layer = Layer::raw(text).claim_media_type(SIGNATURE);
+    let image = Image::new().layer(layer.clone());
+    let name = format!("{repository}:{}.sig", tag(subject));
+    push(dir, &Bundle::new().with(&["x:1"], image), "1", &name)?;
+    Ok(layer)
+}
+
+fn each(dir: &Path) -> Outcome {
+    let registry = Registry::plain(dir)?;
+    let repository = format!("{}/x", registry.authority);
+    let images = ["linux/amd64", "linux/arm64"].map(|it| Image::small(it).platform(it));
+    let [ours, foreign] = [0, 1].map(|at: usize| images[at].manifest().digest().to_owned());
+    let target = Target::index(images);
+    let subject = target.digest();
+    let bundle = Bundle::new().with(&["x:1"], target);
+    push(dir, &bundle, "1", &format!("{repository}:1"))?;
+    let signed = sign(dir, &repository, &ours)?;
+    let other = sign(dir, &repository, &foreign)?;
+    let sbom = artifact("sbom", &ours);
+    let artifact = Bundle::new().with(&["x:1"], sbom.clone());
+    push(dir, &artifact, "1", &format!("{repository}:artifact"))?;
+    // Listed for the index as well.
+    let list = index(&[&sbom]);
+    let proxy = Proxy::before(&registry.authority, move |request| {
+        let json = "Content-Type: application/vnd.oci.image.index.v1+json";
+        match request.path.starts_with("/v2/x/referrers/") {
+            true => Answer::with(200, &[json], &list),
+            false => Action::Forward,
+        }
+    })?;
+    let name = format!("{}/x:1", proxy.authority);
+    let packed = Pack::of(dir, &["--plain-http", "--with-referrers", &name]).run()?;
+    let packed = packed.good();
+    assert_eq!(packed.digest(&name), subject);
+    let name = format!("{}/x:{}.sig", proxy.authority, tag(&ours));
+    assert!(packed.said.contains(&name), "{}", packed.said);
+    assert!(packed.has(signed.digest())? && !packed.has(other.digest())?);
+    assert!(packed.has(sbom.layers()[0].digest())?);
+    assert_eq!(packed.said.matches(sbom.manifest().digest()).count(), 1);
+    for (subject, asked) in [(&subject, 1), (&ours, 1), (&foreign, 0)] {
+        let calls = proxy.calls(&format!("referrers/{subject}"));
+        assert_eq!(calls.len(), asked, "{subject}");
+        let calls = proxy.calls(&format!("{}.sig", tag(subject)));
+        assert!(calls.is_empty() == (asked == 0), "{subject}");
+    }
     Ok(())
 }
 
