@@ -10,12 +10,14 @@ use anyhow::bail;
 use crate::shell;
 
 /// Packages, and what shows that each is there.
-const PACKAGES: [(&str, Need); 13] = [
+const PACKAGES: [(&str, Need); 15] = [
     ("bzip2", Need::Program("bzip2")),
     ("containernetworking-plugins", Need::Cni),
+    ("docker.io", Need::Program("dockerd")),
     ("docker-registry", Need::Program("docker-registry")),
     ("lz4", Need::Program("lz4")),
     ("openssl", Need::Program("openssl")),
+    ("podman", Need::Program("podman")),
     ("python3", Need::Program("python3")),
     ("python3-yaml", Need::Yaml),
     ("rpm", Need::Program("rpm")),

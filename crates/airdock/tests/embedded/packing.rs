@@ -1,6 +1,7 @@
 //! `pack`: what it writes, what others read of it, and what it says when it can't.
 
 mod delta;
+mod engines;
 mod parts;
 mod readers;
 
@@ -40,7 +41,7 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .test("a_full_disk_leaves_nothing_behind", &[Need::Root], full)
         .test("names_come_from_lists_and_manifests", &[], lists)
         .test("images_of_prints_names_sorted_and_once", &[], images_of);
-    readers::tests(parts::tests(delta::tests(suite)))
+    engines::tests(readers::tests(parts::tests(delta::tests(suite))))
 }
 
 pub(crate) fn write(dir: &Path, name: &str, tree: &Tree) -> std::io::Result<PathBuf> {

@@ -25,11 +25,11 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .test("gnu_tar_lists_it", &[Need::Program("tar")], tar)
 }
 
-fn image() -> Image {
+pub(super) fn image() -> Image {
     Image::small("x").layer(Layer::noise(1, 50_000).gzip())
 }
 
-fn source(dir: &Path) -> std::io::Result<std::path::PathBuf> {
+pub(super) fn source(dir: &Path) -> std::io::Result<std::path::PathBuf> {
     write(
         dir,
         "in.tar",
@@ -37,7 +37,7 @@ fn source(dir: &Path) -> std::io::Result<std::path::PathBuf> {
     )
 }
 
-fn done(program: &str, args: &[&str]) -> String {
+pub(super) fn done(program: &str, args: &[&str]) -> String {
     let ended = run(program, args).expect("it starts");
     assert_eq!(ended.code, 0, "{program}: {}{}", ended.stdout, ended.stderr);
     ended.stdout
