@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use airdock_bundle::escape::escaped;
 use serde::Serialize;
 
 use super::human::{Bytes, count};
@@ -40,10 +41,15 @@ pub struct BundleReport {
     pub blobs_to_send: usize,
     /// Their bytes.
     pub bytes_to_send: u64,
+    /// Of the bytes to send those that the bundle, a delta, leaves to others.
+    pub bytes_elsewhere: u64,
     /// Bytes that are needed and there.
     pub bytes_present: u64,
     /// Changes of names.
     pub names: Vec<NameReport>,
+    /// Who has them, to be shown.
+    #[serde(skip)]
+    bases: String,
 }
 
 /// A change of a name, as JSON.
@@ -216,8 +222,10 @@ impl BundleReport {
             images: bundle.offer.images.len(),
             blobs_to_send: planned.map_or(0, |plan| plan.write.len()),
             bytes_to_send: planned.map_or(0, BundlePlan::missing),
+            bytes_elsewhere: planned.map_or(0, |plan| elsewhere(bundle, plan)),
             bytes_present: planned.map_or_else(all, BundlePlan::spared),
             names: planned.map_or_else(Vec::new, |plan| plan.steps.iter().map(name).collect()),
+            bases: bases(bundle),
         }
     }
 
@@ -234,6 +242,9 @@ impl BundleReport {
             count(self.blobs_to_send, "blob"),
             Bytes(self.bytes_present)
         ));
+        if let Some(line) = self.delta() {
+            super::line(&line);
+        }
         for name in &self.names {
             super::line(&format!(
                 "  {} {} ({})",
@@ -241,6 +252,28 @@ impl BundleReport {
             ));
         }
     }
+
+    fn delta(&self) -> Option<String> {
+        let (bytes, bases) = (Bytes(self.bytes_elsewhere), &self.bases);
+        let line = || format!("  a delta: {bytes} of that must come from another bundle: {bases}");
+        (self.bytes_elsewhere > 0).then(line)
+    }
+}
+
+/// Bytes of the layers that neither the store nor the bundle itself has.
+fn elsewhere(bundle: &Opened, plan: &BundlePlan) -> u64 {
+    let lacks = bundle.bundle.lacks();
+    let lacking = plan
+        .write
+        .iter()
+        .filter(|it| lacks.contains_key(&it.digest));
+    lacking.map(|blob| blob.size).sum()
+}
+
+fn bases(bundle: &Opened) -> String {
+    let bases = bundle.bundle.left_out().bases.iter();
+    let bases: Vec<String> = bases.map(|it| escaped(it).to_string()).collect();
+    bases.join(", ")
 }
 
 fn name(step: &Step) -> NameReport {

@@ -27,6 +27,7 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .test("a_delta_that_came_first_waits_for_its_base", &[], waits)
         .test("a_damaged_base_gives_nothing", &[], damaged_base)
         .test("a_list_of_digests_is_a_base_too", &[], listed)
+        .test("a_plan_says_what_must_come_from_elsewhere", &[], planned)
         .test("inspect_and_verify_show_what_is_left_out", &[], shown)
 }
 
@@ -61,6 +62,24 @@ fn load(dir: &Path, paths: &[&Path]) -> (i32, String) {
     args.extend(paths.iter().map(|path| text(path)));
     let ended = airdock(&args);
     (ended.code, ended.stdout + &ended.stderr)
+}
+
+fn planned(dir: &Path) -> Outcome {
+    let files = files(dir)?;
+    let store = store_of(dir);
+    let args = ["plan", text(&files.delta), "--store", &store];
+    let args = [&args[..], &["--platform", "linux/amd64"]].concat();
+    let elsewhere = || airdock_json(&args).1["bundles"][0]["bytes_elsewhere"].as_u64();
+    let layers = (1..LAYERS).map(|seed| Layer::noise(seed, SIZE));
+    let bytes: usize = layers.map(|it| it.blob().content.len()).sum();
+    assert_eq!(elsewhere(), Some(u64::try_from(bytes)?));
+    let said = airdock(&args).stdout;
+    let words = format!("must come from another bundle: {}", id_of(&files.base));
+    assert!(said.contains(&words), "{said}");
+    assert_eq!(load(dir, &[&files.base]).0, 0);
+    assert_eq!(elsewhere(), Some(0));
+    assert!(!airdock(&args).stdout.contains("a delta"));
+    Ok(())
 }
 
 fn id_of(path: &Path) -> String {
