@@ -196,10 +196,19 @@ fn new_directory(dir: &Path) -> Outcome {
     Ok(())
 }
 
+fn has_entry(ledger: &Path) -> Option<()> {
+    let mut files = fs::read_dir(ledger).ok()?.filter_map(Result::ok);
+    let is_entry = |name: &std::ffi::OsStr| name.to_string_lossy().ends_with(".json");
+    files.any(|file| is_entry(&file.file_name())).then_some(())
+}
+
 fn restart(dir: &Path) -> Outcome {
     let mut first = started(dir, &[])?;
     put(dir, "x.tar", "x:1", "one")?;
     first.wait_for_line(&["bundle loaded"], DEADLINE)?;
+    // It is said first, and remembered then.
+    let ledger = dir.join("state/ledger");
+    wait::until("an entry of the ledger", DEADLINE, || has_entry(&ledger))?;
     first.signal(Signal::TERM)?;
     first.wait(DEADLINE)?;
     // What can't be opened isn't opened: an unchanged bundle is known by how it looks.
