@@ -154,8 +154,8 @@ impl Drop for Docker {
 fn command(home: &Path, host: &str) -> io::Result<Command> {
     let [root, run, pid, settings] = ["root", "run", "pid", "settings"].map(|name| home.join(name));
     fs::write(&settings, "{}")?;
-    let script = "for dir in /etc/docker /run/docker; do \
-        if [ -d $dir ]; then mount -t tmpfs none $dir || exit; fi; done; exec \"$@\"";
+    let script = "if [ -d /etc/docker ]; then mount -t tmpfs none /etc/docker || exit; fi; \
+        mount -t tmpfs none /run && exec \"$@\"";
     let dockerd = program("dockerd").ok_or(io::ErrorKind::NotFound)?;
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", script, "sh", text(&dockerd)]);
