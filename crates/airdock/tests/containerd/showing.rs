@@ -13,7 +13,7 @@ use airdock_testkit::proxy::{Fault, Proxy};
 use airdock_testkit::{Daemon, Need, Outcome, Suite, Version, wait};
 use serde_json::Value;
 
-use crate::snapshot::compare;
+use crate::snapshot::{becomes, compare};
 use crate::support::{
     AIRDOCK, DEADLINE, put, small, started, store_of, text, watch, watch_through,
 };
@@ -46,6 +46,15 @@ fn shows(name: &str, dir: &Path, daemon: &Daemon, args: &[&str]) {
     compare(name, &shown, &[(dir, "[DIR]"), (home, "[HOME]")]);
 }
 
+/// The same for what an agent says in the end.
+#[track_caller]
+fn comes_to_show(name: &str, dir: &Path, daemon: &Daemon, args: &[&str]) {
+    let say = || said(&run(AIRDOCK, args).expect("airdock starts"));
+    let socket = daemon.socket();
+    let home = socket.parent().expect("a socket is in a folder");
+    becomes(name, &[(dir, "[DIR]"), (home, "[HOME]")], say);
+}
+
 fn said(ended: &Ended) -> String {
     let Ended {
         code,
@@ -60,9 +69,9 @@ fn said(ended: &Ended) -> String {
 fn asks(name: &str, dir: &Path, daemon: &Daemon, args: &[&str]) {
     let socket = dir.join("state/airdock.sock");
     let args = [args, &["--socket", text(&socket)]].concat();
-    shows(name, dir, daemon, &args);
+    comes_to_show(name, dir, daemon, &args);
     let args = [&args[..], &["--output", "json"]].concat();
-    shows(&format!("{name}.json"), dir, daemon, &args);
+    comes_to_show(&format!("{name}.json"), dir, daemon, &args);
 }
 
 fn ask(dir: &Path, args: &[&str]) -> std::io::Result<Ended> {
@@ -346,6 +355,6 @@ fn doctor(daemon: &mut Daemon, dir: &Path) -> Outcome {
     shows(&format!("doctor-{series}"), dir, daemon, &args);
     let _agent = started(daemon, dir, &[])?;
     let json = [&args[..], &["--output", "json"]].concat();
-    shows(&format!("doctor-{series}.json"), dir, daemon, &json);
+    comes_to_show(&format!("doctor-{series}.json"), dir, daemon, &json);
     Ok(())
 }

@@ -3,12 +3,16 @@
 
 use std::path::Path;
 use std::sync::LazyLock;
+use std::time::Duration;
 
-use airdock_testkit::repository;
+use airdock_testkit::{repository, wait};
 use regex::{Captures, Regex};
 use snapbox::{Assert, Data};
 
 const VARIABLE: &str = "SNAPSHOTS";
+
+/// Longer than the first retries take on a loaded machine.
+const SETTLED: Duration = Duration::from_secs(20);
 
 /// What differs from run to run, and what stands for it. Earlier rules win.
 const RULES: [(&str, &str); 15] = [
@@ -45,10 +49,28 @@ static DIGEST: LazyLock<Regex> =
 /// Compares text with a snapshot; `places` are paths of this run, and what stands for them.
 #[track_caller]
 pub(crate) fn compare(name: &str, text: &str, places: &[(&Path, &str)]) {
-    let folder = repository().join("crates/airdock/tests/containerd/snapshots");
-    let expected = Data::read_from(&folder.join(format!("{name}.txt")), None).raw();
     let assert = Assert::new().action_env(VARIABLE);
-    assert.eq(stable(text, places), expected);
+    assert.eq(stable(text, places), snapshot(name));
+}
+
+/// The same for what an agent says: it may be on its way to what it is expected to say, or be
+/// trying again what failed.
+#[track_caller]
+pub(crate) fn becomes(name: &str, places: &[(&Path, &str)], mut say: impl FnMut() -> String) {
+    let expected = snapshot(name).render().unwrap_or_default();
+    let is_new = std::env::var_os(VARIABLE).is_some();
+    let mut last = String::new();
+    // In the end it is compared, which tells the difference.
+    let _ = wait::until(name, SETTLED, || {
+        last = say();
+        (is_new || stable(&last, places) == expected).then_some(())
+    });
+    compare(name, &last, places);
+}
+
+fn snapshot(name: &str) -> Data {
+    let folder = repository().join("crates/airdock/tests/containerd/snapshots");
+    Data::read_from(&folder.join(format!("{name}.txt")), None).raw()
 }
 
 fn stable(text: &str, places: &[(&Path, &str)]) -> String {
