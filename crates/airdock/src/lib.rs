@@ -15,6 +15,7 @@ pub mod confine;
 pub mod doctor;
 pub mod exit;
 pub mod logging;
+mod memory;
 pub mod output;
 pub mod pack;
 pub mod pull;

@@ -31,7 +31,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::admin::client::ClientError;
 use crate::config::{ConfigError, Given};
 use crate::exit::Exit;
-use crate::{logging, output};
+use crate::{logging, memory, output};
 use options::{GlobalArguments, GlobalOptions, given};
 
 /// Keeps the container images of an air-gapped node in step with a directory of image bundles.
@@ -129,6 +129,7 @@ fn run(cli: Cli, given: BTreeMap<String, Given>) -> anyhow::Result<Exit> {
         Command::Watch(options) => {
             // Before there are other threads: each would have to do it for itself.
             watch::confine(&global, &options)?;
+            memory::give_back();
             runtime()?.block_on(watch::run(&global, options))
         }
         Command::Config(options) => config::run(&global, &options),
