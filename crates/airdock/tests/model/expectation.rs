@@ -66,7 +66,7 @@ impl Expectation<'_> {
                     .into_iter()
                     .find_map(|(n, r)| self.stays(n, r, store))
             })
-            .or_else(|| self.foreign_difference(records))
+            .or_else(|| self.foreign_difference(store, records))
     }
 
     /// Every name that a bundle holds, and what it may point to.
@@ -93,8 +93,7 @@ impl Expectation<'_> {
         if record.labels.keys().any(|key| key.starts_with(OURS)) {
             return Some(format!("{name} is still held: {record:?}"));
         }
-        let goes = self.policy == Policy::Delete || (self.policy == Policy::Unpin && !store.pins());
-        if goes && !foreign.touched.contains(name) {
+        if self.takes_names(store) && !foreign.touched.contains(name) {
             return Some(format!("{name} is still there: {record:?}"));
         }
         let pinned = record.labels.contains_key(PIN) && !foreign.pinned.contains(name);
@@ -102,7 +101,12 @@ impl Expectation<'_> {
             .then(|| format!("{name} is still pinned: {record:?}"))
     }
 
-    fn foreign_difference(&self, records: &Records) -> Option<String> {
+    /// Whether a name that we made goes when nothing holds it any more, and others' labels with it.
+    fn takes_names(&self, store: &Store<'_>) -> bool {
+        self.policy == Policy::Delete || (self.policy == Policy::Unpin && !store.pins())
+    }
+
+    fn foreign_difference(&self, store: &Store<'_>, records: &Records) -> Option<String> {
         let foreign = self.foreign;
         let changed = foreign
             .records
@@ -112,9 +116,15 @@ impl Expectation<'_> {
             .tags
             .iter()
             .find(|(name, target)| records.get(*name).is_none_or(|r| r.target != **target));
-        let relabelled = foreign.labels.iter().find(|(name, (key, value))| {
-            records.get(*name).and_then(|r| r.labels.get(key)) != Some(value)
-        });
+        let relabelled =
+            foreign
+                .labels
+                .iter()
+                .find(|(name, (key, value))| match records.get(*name) {
+                    Some(record) => record.labels.get(key) != Some(value),
+                    // One that is held is missed anyway.
+                    None => !self.takes_names(store),
+                });
         let lost = foreign
             .touched
             .iter()
