@@ -36,8 +36,6 @@ pub(crate) enum Damage {
 pub(crate) struct Directory {
     path: PathBuf,
     beside: PathBuf,
-    /// Change time of the last thing that was done.
-    last: (i64, i64),
 }
 
 impl Directory {
@@ -46,8 +44,7 @@ impl Directory {
         for made in [&path, &beside] {
             fs::create_dir_all(made)?;
         }
-        let last = (0, 0);
-        Ok(Self { path, beside, last })
+        Ok(Self { path, beside })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -148,16 +145,19 @@ impl Directory {
 
     /// Waits until the file system's clock has gone on: what is done next is later than what was
     /// done before, to the eyes of `stat`.
-    fn tick(&mut self) -> io::Result<()> {
+    fn tick(&self) -> io::Result<()> {
+        let begun = self.clock()?;
+        wait::until("the clock", wait::DEADLINE, || {
+            (self.clock().ok()? > begun).then_some(())
+        })
+    }
+
+    /// Change time of what is done now.
+    fn clock(&self) -> io::Result<(i64, i64)> {
         let probe = self.beside.join("clock");
-        let last = self.last;
-        self.last = wait::until("the clock", wait::DEADLINE, || {
-            fs::write(&probe, "").ok()?;
-            let metadata = fs::metadata(&probe).ok()?;
-            let now = (metadata.ctime(), metadata.ctime_nsec());
-            (now > last).then_some(now)
-        })?;
-        Ok(())
+        fs::write(&probe, "")?;
+        let metadata = fs::metadata(&probe)?;
+        Ok((metadata.ctime(), metadata.ctime_nsec()))
     }
 }
 
