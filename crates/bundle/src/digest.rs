@@ -1,6 +1,7 @@
 //! Content digests (`sha256:…`), as the OCI image specification writes them.
 
 use std::fmt;
+use std::io::{self, Read};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use aws_lc_rs::digest as hash;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::escape::escaped;
+use crate::limits;
 
 /// A hash function that a digest may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -208,6 +210,26 @@ impl Hasher {
         self.context.update(content);
     }
 
+    /// Takes all that a reader has to give; returns how many bytes that were.
+    ///
+    /// # Errors
+    /// Those of the reader.
+    pub fn read(&mut self, mut reader: impl Read) -> io::Result<u64> {
+        let mut buffer = vec![0; limits::VISIT_CHUNK];
+        let mut total = 0;
+        loop {
+            let count = match reader.read(&mut buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                count => count?,
+            };
+            if count == 0 {
+                return Ok(total);
+            }
+            self.update(buffer.get(..count).unwrap_or_default());
+            total += count as u64;
+        }
+    }
+
     /// The digest of everything that was given to [`update`](Self::update).
     pub fn finish(self) -> Digest {
         Digest::from_raw(self.algorithm, self.context.finish().as_ref())
@@ -229,6 +251,14 @@ mod tests {
     /// FIPS 180-4, the empty message and "abc".
     const EMPTY: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     const ABC: &str = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    #[test]
+    fn what_a_reader_gives_has_the_digest_of_its_content() {
+        let content = vec![7; limits::VISIT_CHUNK + 1];
+        let mut hasher = Hasher::new(Algorithm::Sha256);
+        assert_eq!(hasher.read(&content[..]).unwrap(), content.len() as u64);
+        assert_eq!(hasher.finish(), Digest::of(Algorithm::Sha256, &content));
+    }
 
     #[test]
     fn content_has_the_published_digest() {

@@ -10,7 +10,6 @@ use airdock_bundle::archive::Region;
 use airdock_bundle::digest::{Digest, Hasher};
 use airdock_bundle::document::Descriptor;
 use airdock_bundle::escape::escaped;
-use airdock_bundle::limits;
 use airdock_bundle::platform::{Matcher, Platform};
 
 use super::failure::Failure;
@@ -83,16 +82,8 @@ fn regions(path: &Path, lacking: &Lacking, platform: &Platform) -> BTreeMap<Dige
 }
 
 fn is_sound(region: &Region, digest: &Digest) -> bool {
-    let mut reader = read_region(region);
     let mut hasher = Hasher::new(digest.algorithm());
-    let mut buffer = vec![0; limits::VISIT_CHUNK];
-    loop {
-        match std::io::Read::read(&mut reader, &mut buffer) {
-            Ok(0) => return hasher.finish() == *digest,
-            Ok(count) => hasher.update(buffer.get(..count).unwrap_or_default()),
-            Err(_) => return false,
-        }
-    }
+    hasher.read(read_region(region)).is_ok() && hasher.finish() == *digest
 }
 
 fn needs(planned: &Planned, lacking: &Lacking) -> Failure {

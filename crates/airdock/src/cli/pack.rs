@@ -1,6 +1,6 @@
 //! `airdock pack`: makes a bundle of images.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use airdock_bundle::escape::escaped;
 use airdock_bundle::name::Name;
@@ -113,6 +113,15 @@ pub(super) async fn run(global: &GlobalOptions, options: PackOptions) -> anyhow:
     make(&origins, &request, global).await
 }
 
+/// Draws how far a file is that is being made.
+pub(super) fn drawn(bars: &Bars, output: &Path) -> impl Fn(Progress) + Clone + Send + use<> {
+    let (bar, path) = (bars.clone(), output.to_owned());
+    move |progress| match progress {
+        Progress::Writing(total) => bar.start(&path, total),
+        Progress::Wrote(bytes) => bar.advance(bytes),
+    }
+}
+
 /// Makes the bundle, and says so.
 pub(super) async fn make(
     origins: &[Origin],
@@ -121,11 +130,7 @@ pub(super) async fn make(
 ) -> anyhow::Result<Exit> {
     let bars = Bars::new();
     let cancel = super::watch::stopped_by_signals();
-    let (bar, path) = (bars.clone(), request.output.clone());
-    let progress = move |progress| match progress {
-        Progress::Writing(total) => bar.start(&path, total),
-        Progress::Wrote(bytes) => bar.advance(bytes),
-    };
+    let progress = drawn(&bars, &request.output);
     let packed = pack(origins, request, &cancel, progress).await;
     bars.clear();
     let report = Report::of(&packed?);

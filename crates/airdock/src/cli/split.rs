@@ -6,10 +6,11 @@ use clap::Args;
 
 use super::merge::{WritingOptions, whole};
 use super::options::GlobalOptions;
+use super::pack::drawn;
 use crate::exit::Exit;
 use crate::output::split::Report;
 use crate::output::{self, Bars, Format};
-use crate::pack::{Progress, split};
+use crate::pack::split;
 
 #[derive(Debug, Args)]
 pub(super) struct SplitOptions {
@@ -49,11 +50,7 @@ pub(super) async fn run(global: &GlobalOptions, options: SplitOptions) -> anyhow
     let request = options.writing.everything(options.out, false);
     let bars = Bars::new();
     let cancel = super::watch::stopped_by_signals();
-    let (bar, path) = (bars.clone(), request.output.clone());
-    let progress = move |progress| match progress {
-        Progress::Writing(total) => bar.start(&path, total),
-        Progress::Wrote(bytes) => bar.advance(bytes),
-    };
+    let progress = drawn(&bars, &request.output);
     let parts = split(&origins, &request, options.max_size, &cancel, progress).await;
     bars.clear();
     let report = Report::of(&parts?);

@@ -80,13 +80,7 @@ pub async fn pack(
     progress: impl Fn(Progress) + Clone + Send + 'static,
 ) -> Result<Packed, PackError> {
     file::check(&request.output, request.replace)?;
-    let mut making = Making {
-        origins,
-        request,
-        chosen: Vec::new(),
-        failed: Vec::new(),
-    };
-    making.choose().await?;
+    let mut making = Making::of(origins, request).await?;
     loop {
         if making.chosen.is_empty() {
             return Err(PackError::Nothing(making.failed));
@@ -116,8 +110,20 @@ pub(super) struct Making<'a> {
     pub(super) failed: Vec<Failed>,
 }
 
-impl Making<'_> {
-    pub(super) async fn choose(&mut self) -> Result<(), PackError> {
+impl<'a> Making<'a> {
+    /// With all images chosen.
+    pub(super) async fn of(origins: &'a [Origin], request: &'a Request) -> Result<Self, PackError> {
+        let mut making = Self {
+            origins,
+            request,
+            chosen: Vec::new(),
+            failed: Vec::new(),
+        };
+        making.choose().await?;
+        Ok(making)
+    }
+
+    async fn choose(&mut self) -> Result<(), PackError> {
         self.refuse()?;
         let sought = self.sought()?;
         for (title, taken) in self.take_all(sought).await {

@@ -41,13 +41,7 @@ pub async fn split(
     cancel: &CancellationToken,
     progress: impl Fn(Progress) + Clone + Send + 'static,
 ) -> Result<Vec<Part>, PackError> {
-    let mut making = Making {
-        origins,
-        request,
-        chosen: Vec::new(),
-        failed: Vec::new(),
-    };
-    making.choose().await?;
+    let mut making = Making::of(origins, request).await?;
     making.chosen.sort_by(|a, b| a.title.cmp(&b.title));
     let plan = Plan::of(&making, max)?;
     let paths: Vec<PathBuf> = (1..=plan.parts.len()).map(|n| path(request, n)).collect();

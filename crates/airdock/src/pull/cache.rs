@@ -213,19 +213,7 @@ impl Partial {
 /// Hashes a file from its start; how many bytes that are.
 fn hash(mut file: &File, hasher: &mut Hasher) -> io::Result<u64> {
     file.seek(SeekFrom::Start(0))?;
-    let mut buffer = vec![0; limits::HASHED_AT_A_TIME];
-    let mut done = 0;
-    loop {
-        let count = match file.read(&mut buffer) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            count => count?,
-        };
-        if count == 0 {
-            return Ok(done);
-        }
-        hasher.update(buffer.get(..count).unwrap_or_default());
-        done += count as u64;
-    }
+    hasher.read(file)
 }
 
 #[cfg(test)]

@@ -38,7 +38,5 @@ pub(super) const HELPER: Duration = Duration::from_secs(60);
 pub const JOBS: usize = 6;
 /// Pieces of a blob, of a few KiB each, that wait for the thread that hashes and writes them.
 pub(super) const PIECES_AHEAD: usize = 128;
-/// Bytes read at a time when a blob on disk is hashed.
-pub(super) const HASHED_AT_A_TIME: usize = 256 * 1024;
 /// A partial blob that nobody has gone on with for so long is thrown away.
 pub(super) const PARTIAL_LIFE: Duration = Duration::from_secs(14 * 24 * 60 * 60);

@@ -1,7 +1,7 @@
 //! One blob of a layout: written beside, hashed, synced, renamed into place.
 
 use std::fs::{self, File, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -14,9 +14,6 @@ use crate::store::{Put, StoreError};
 
 /// What the names of unfinished files start with: the next agent that starts removes them.
 pub(super) const UNFINISHED: &str = "unfinished-";
-
-/// How much is read at once when a blob is hashed where it lies.
-const HASH_BUFFER: usize = 256 * 1024;
 
 /// Layouts are shared with other tools, whoever runs them.
 pub(super) fn readable_by_all() -> Permissions {
@@ -88,15 +85,10 @@ pub(super) fn is_sound(path: &Path, digest: &Digest) -> bool {
     hashed.is_ok_and(|found| found == *digest)
 }
 
-fn hash(mut file: File, digest: &Digest) -> io::Result<Digest> {
+fn hash(file: File, digest: &Digest) -> io::Result<Digest> {
     let mut hasher = Hasher::new(digest.algorithm());
-    let mut buffer = vec![0; HASH_BUFFER];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hasher.finish()),
-            read => hasher.update(buffer.get(..read).unwrap_or_default()),
-        }
-    }
+    hasher.read(file)?;
+    Ok(hasher.finish())
 }
 
 /// Removes a blob; one that is gone already is as good.
