@@ -26,6 +26,15 @@ pub struct Ended {
     pub stderr: String,
 }
 
+/// A path as an argument.
+///
+/// # Panics
+/// When it isn't UTF-8, as those that tests make are.
+#[expect(clippy::expect_used, reason = "tests make their paths themselves")]
+pub fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of these tests is UTF-8")
+}
+
 /// Runs a program to its end, which must come within [`wait::DEADLINE`].
 pub fn run(program: impl AsRef<Path>, args: &[impl AsRef<OsStr>]) -> io::Result<Ended> {
     let mut running = Running::start(program, args)?;

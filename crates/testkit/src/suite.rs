@@ -36,6 +36,11 @@ impl Suite {
         Self::default()
     }
 
+    /// The tests that these parts add, in their order.
+    pub fn of(parts: &[fn(Self) -> Self]) -> Self {
+        parts.iter().fold(Self::new(), |suite, add| add(suite))
+    }
+
     /// Adds a test that gets an empty folder.
     #[must_use]
     pub fn test(

@@ -8,7 +8,7 @@ use airdock_testkit::process::run;
 use airdock_testkit::{Daemon, Need, Outcome, Suite, corpus};
 
 use crate::support::{
-    AIRDOCK, digest_of, ingests, leases, load, load_json, records, small, store_of, text,
+    AIRDOCK, complete, digest_of, ingests, leases, load, load_json, records, small, store_of, text,
 };
 
 pub(crate) fn tests(suite: Suite) -> Suite {
@@ -55,19 +55,6 @@ fn corpus_rows(daemon: &mut Daemon, _dir: &Path) -> Outcome {
     }
     assert_eq!(leases(daemon)?, Vec::<String>::new());
     assert_eq!(ingests(daemon)?, Vec::<String>::new());
-    Ok(())
-}
-
-/// `ctr` itself finds all content of a name for this platform.
-fn complete(daemon: &Daemon, name: &str, digest: &str) -> Outcome {
-    let filter = format!("name=={name}");
-    let checked = daemon.ctr_text(&["images", "check", &filter])?;
-    let line = checked.lines().find(|line| line.contains(digest));
-    let line = line.ok_or(format!("{name}: {checked}"))?;
-    assert!(
-        line.contains("complete (") && !line.contains("incomplete"),
-        "{line}"
-    );
     Ok(())
 }
 

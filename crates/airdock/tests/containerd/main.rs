@@ -28,16 +28,19 @@ use std::process::ExitCode;
 use airdock_testkit::Suite;
 
 fn main() -> ExitCode {
-    let suite = loading::tests(Suite::new());
-    let suite = watching::tests(suite);
-    let suite = killing::tests(suite);
-    let suite = owning::tests(suite);
-    let suite = faults::tests(suite);
-    let suite = disk::tests(suite);
-    let suite = midway::tests(suite);
-    let suite = importers::tests(suite);
-    let suite = showing::tests(suite);
-    let suite = order::tests(suite);
-    let suite = packing::tests(suite);
-    pods::tests(suite).run()
+    let suite = Suite::of(&[
+        loading::tests,
+        watching::tests,
+        killing::tests,
+        owning::tests,
+        faults::tests,
+        disk::tests,
+        midway::tests,
+        importers::tests,
+        showing::tests,
+        order::tests,
+        packing::tests,
+        pods::tests,
+    ]);
+    suite.run()
 }

@@ -6,7 +6,7 @@ use airdock_testkit::fixture::{Bundle, Image, Layer, Target};
 use airdock_testkit::process::{Ended, run};
 use airdock_testkit::{Daemon, Outcome, Suite};
 
-use crate::support::{AIRDOCK, load, records, store_of, text};
+use crate::support::{AIRDOCK, complete, load, records, store_of, text};
 
 const NAME: &str = "example.com/packed:1";
 
@@ -51,17 +51,7 @@ fn imported(daemon: &mut Daemon, dir: &Path) -> Outcome {
     packed(&out, text(&source), &["--docker"]);
     let args = ["images", "import", "--platform", "linux/amd64", text(&out)];
     daemon.ctr_text(&args)?;
-    let records = records(daemon)?;
-    assert_eq!(
-        records.get(NAME).map(|it| it.0.as_str()),
-        Some(digest.as_str())
-    );
-    let checked = daemon.ctr_text(&["images", "check", &format!("name=={NAME}")])?;
-    assert!(
-        checked.contains("complete (") && !checked.contains("incomplete"),
-        "{checked}"
-    );
-    Ok(())
+    complete(daemon, NAME, &digest)
 }
 
 fn source(daemon: &mut Daemon, dir: &Path) -> Outcome {
@@ -109,15 +99,5 @@ fn delta(daemon: &mut Daemon, dir: &Path) -> Outcome {
         let loaded = load(daemon, path);
         assert_eq!(loaded.code, 0, "{}", loaded.stderr);
     }
-    let records = records(daemon)?;
-    assert_eq!(
-        records.get(NAME).map(|it| it.0.as_str()),
-        Some(digest.as_str())
-    );
-    let checked = daemon.ctr_text(&["images", "check", &format!("name=={NAME}")])?;
-    assert!(
-        checked.contains("complete (") && !checked.contains("incomplete"),
-        "{checked}"
-    );
-    Ok(())
+    complete(daemon, NAME, &digest)
 }

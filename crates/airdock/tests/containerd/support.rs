@@ -2,22 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use airdock_testkit::fixture::{Bundle, Image, Target};
 use airdock_testkit::process::{Ended, Running, run};
 use airdock_testkit::proxy::Proxy;
-use airdock_testkit::{Daemon, wait};
+use airdock_testkit::{Daemon, Outcome, wait};
 use serde_json::Value;
 
-/// Generous: the machine may be busy. Nothing waits for it that goes well.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) use airdock_testkit::process::text;
+pub(crate) use airdock_testkit::wait::DEADLINE;
 
 pub(crate) const AIRDOCK: &str = env!("CARGO_BIN_EXE_airdock");
-
-pub(crate) fn text(path: &Path) -> &str {
-    path.to_str().expect("a path of these tests is UTF-8")
-}
 
 pub(crate) fn store_of(daemon: &Daemon) -> String {
     format!("containerd:{}", daemon.socket().display())
@@ -127,6 +122,19 @@ pub(crate) fn listed_records(listed: &str) -> Records {
         ))
     };
     listed.lines().skip(1).filter_map(record).collect()
+}
+
+/// `ctr` itself finds all content of a name for this platform.
+pub(crate) fn complete(daemon: &Daemon, name: &str, digest: &str) -> Outcome {
+    let filter = format!("name=={name}");
+    let checked = daemon.ctr_text(&["images", "check", &filter])?;
+    let line = checked.lines().find(|line| line.contains(digest));
+    let line = line.ok_or(format!("{name}: {checked}"))?;
+    assert!(
+        line.contains("complete (") && !line.contains("incomplete"),
+        "{line}"
+    );
+    Ok(())
 }
 
 /// Waits until a name points to an image.

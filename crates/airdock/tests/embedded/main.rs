@@ -27,18 +27,20 @@ use std::process::ExitCode;
 use airdock_testkit::Suite;
 
 fn main() -> ExitCode {
-    let suite = Suite::new();
-    let suite = asking::tests(suite);
-    let suite = cli::tests(suite);
-    let suite = config::tests(suite);
-    let suite = contrib::tests(suite);
-    let suite = documented::tests(suite);
-    let suite = hostile::tests(suite);
-    let suite = layout::tests(suite);
-    let suite = unreadable::tests(suite);
-    let suite = noticing::tests(suite);
-    let suite = packing::tests(suite);
-    let suite = verify::tests(suite);
-    let suite = service::tests(suite);
-    watching::tests(suite).run()
+    let suite = Suite::of(&[
+        asking::tests,
+        cli::tests,
+        config::tests,
+        contrib::tests,
+        documented::tests,
+        hostile::tests,
+        layout::tests,
+        unreadable::tests,
+        noticing::tests,
+        packing::tests,
+        verify::tests,
+        service::tests,
+        watching::tests,
+    ]);
+    suite.run()
 }

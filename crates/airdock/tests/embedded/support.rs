@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use airdock_testkit::fixture::{Bundle, Image};
 use airdock_testkit::process::{Ended, Running, run};
 use airdock_testkit::wait;
 use serde_json::Value;
 
-/// Generous: the machine may be busy. Nothing waits for it that goes well.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) use airdock_testkit::process::text;
+pub(crate) use airdock_testkit::wait::DEADLINE;
 
 pub(crate) const AIRDOCK: &str = env!("CARGO_BIN_EXE_airdock");
 
@@ -25,10 +24,6 @@ pub(crate) fn airdock_json(args: &[&str]) -> (i32, Value) {
     let document = serde_json::from_str(&ended.stdout);
     let document = document.unwrap_or_else(|e| panic!("{e}: {} {}", ended.stdout, ended.stderr));
     (ended.code, document)
-}
-
-pub(crate) fn text(path: &Path) -> &str {
-    path.to_str().expect("a path of these tests is UTF-8")
 }
 
 pub(crate) fn store_of(dir: &Path) -> String {

@@ -2,12 +2,9 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use airdock_testkit::process::{Running, Signal};
-
-/// Generous: the machine may be busy.
-const DEADLINE: Duration = Duration::from_secs(60);
+use airdock_testkit::wait::DEADLINE;
 
 const AIRDOCK: &str = env!("CARGO_BIN_EXE_airdock");
 

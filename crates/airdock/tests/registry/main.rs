@@ -23,10 +23,13 @@ use std::process::ExitCode;
 use airdock_testkit::Suite;
 
 fn main() -> ExitCode {
-    let suite = pulling::tests(Suite::new());
-    let suite = resuming::tests(suite);
-    let suite = failing::tests(suite);
-    let suite = credentials::tests(suite);
-    let suite = trusting::tests(suite);
-    referring::tests(suite).run()
+    let suite = Suite::of(&[
+        pulling::tests,
+        resuming::tests,
+        failing::tests,
+        credentials::tests,
+        trusting::tests,
+        referring::tests,
+    ]);
+    suite.run()
 }

@@ -19,7 +19,6 @@ use std::process::ExitCode;
 use airdock_testkit::Suite;
 
 fn main() -> ExitCode {
-    let suite = Suite::new();
-    let suite = tarfile::tests(suite);
-    bundles::tests(suite).run()
+    let suite = Suite::of(&[tarfile::tests, bundles::tests]);
+    suite.run()
 }

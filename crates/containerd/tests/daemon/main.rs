@@ -28,7 +28,7 @@ use airdock_testkit::daemon::NAMESPACE;
 use airdock_testkit::{Daemon, Outcome, Suite};
 
 fn main() -> ExitCode {
-    let parts = [
+    let suite = Suite::of(&[
         connection::tests,
         content::tests,
         write::tests,
@@ -39,8 +39,7 @@ fn main() -> ExitCode {
         cri::tests,
         unpack::tests,
         faults::tests,
-    ];
-    let suite = parts.iter().fold(Suite::new(), |suite, tests| tests(suite));
+    ]);
     suite.run()
 }
 

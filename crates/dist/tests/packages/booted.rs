@@ -5,16 +5,14 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use airdock_testkit::daemon::Options;
 use airdock_testkit::fixture::{Bundle, Image};
 use airdock_testkit::process::Running;
+use airdock_testkit::wait::DEADLINE;
 use airdock_testkit::{Daemon, Need, Outcome, Suite, Version, repository, wait};
 
 use crate::support::{built_deb, install};
-
-const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Somebody who isn't root.
 const SOMEBODY: u32 = 12_345;

@@ -3,15 +3,13 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use airdock_testkit::fixture::{Bundle, Image};
 use airdock_testkit::process::{Running, Signal};
+use airdock_testkit::wait::DEADLINE;
 use airdock_testkit::{Need, Outcome, Suite};
 
 use crate::support::{built_deb, dpkg, install, read};
-
-const DEADLINE: Duration = Duration::from_secs(30);
 
 pub(crate) fn tests(suite: Suite) -> Suite {
     suite.test(

@@ -20,11 +20,13 @@ use std::process::ExitCode;
 use airdock_testkit::Suite;
 
 fn main() -> ExitCode {
-    let suite = Suite::new();
-    let suite = documented::tests(suite);
-    let suite = listed::tests(suite);
-    let suite = installed::tests(suite);
-    let suite = kubernetes::tests(suite);
-    let suite = unit::tests(suite);
-    booted::tests(suite).run()
+    let suite = Suite::of(&[
+        documented::tests,
+        listed::tests,
+        installed::tests,
+        kubernetes::tests,
+        unit::tests,
+        booted::tests,
+    ]);
+    suite.run()
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use airdock_testkit::fixture::{Bundle, Image, Layer};
+use airdock_testkit::process::Ended;
 use airdock_testkit::{Outcome, Suite, wait};
 use serde_json::Value;
 
@@ -131,19 +132,19 @@ fn large() -> Bundle {
         .with(&["example.com/z:1"], of(3))
 }
 
-fn split(dir: &Path) -> Outcome {
+/// Splits it into files that begin with `part`.
+fn cut(dir: &Path, size: &str) -> std::io::Result<Ended> {
     let source = write(dir, "in.tar", &large().oci())?;
     let prefix = dir.join("part");
-    let args = [
-        "split",
-        text(&source),
-        "-o",
-        text(&prefix),
-        "--max-size",
-        "500K",
-    ];
-    let (code, report) = airdock_json(&args);
-    assert_eq!(code, 0, "{report}");
+    let args = ["split", text(&source), "-o", text(&prefix)];
+    let more = ["--max-size", size, "--output", "json"];
+    Ok(airdock(&[args, more].concat()))
+}
+
+fn split(dir: &Path) -> Outcome {
+    let ended = cut(dir, "500K")?;
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let report: Value = serde_json::from_str(&ended.stdout)?;
     let parts: Vec<PathBuf> = report["parts"]
         .as_array()
         .into_iter()
@@ -192,19 +193,9 @@ fn watched(dir: &Path, parts: &[&Path]) -> Outcome {
 }
 
 fn too_small(dir: &Path) -> Outcome {
-    let source = write(dir, "in.tar", &large().oci())?;
-    let prefix = dir.join("part");
-    let args = [
-        "split",
-        text(&source),
-        "-o",
-        text(&prefix),
-        "--max-size",
-        "150K",
-    ];
-    let (code, said) = run(&args);
-    assert_eq!(code, 2, "{said}");
-    assert!(said.contains("doesn't fit into a part"), "{said}");
+    let Ended { code, stderr, .. } = cut(dir, "150K")?;
+    assert_eq!(code, 2, "{stderr}");
+    assert!(stderr.contains("doesn't fit into a part"), "{stderr}");
     assert_eq!(files(dir)?, ["in.tar"]);
     Ok(())
 }
