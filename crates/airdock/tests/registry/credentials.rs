@@ -4,12 +4,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use airdock_testkit::fixture::Image;
 use airdock_testkit::{Outcome, Suite};
 
 use crate::proxy::{Action, Answer, Proxy, Request};
-use crate::pulling::{digest_of, small};
 use crate::registry::{Options, PASSWORD, Registry, USER};
-use crate::support::{NEEDS, Pack, push, push_with, text};
+use crate::support::{NEEDS, Pack, digest_of, text};
 
 /// base64 of `test:secret`, and of `test:wrong`.
 const RIGHT: &str = "dGVzdDpzZWNyZXQ=";
@@ -43,9 +43,7 @@ fn guarded(dir: &Path) -> std::io::Result<(Registry, String)> {
         ..Options::default()
     };
     let registry = Registry::start(dir, &options)?;
-    let name = format!("{}/x:1", registry.authority);
-    let user = format!("--dest-creds={USER}:{PASSWORD}");
-    push_with(dir, &small("one"), "1", &name, &[&user])?;
+    let name = registry.push("x:1", Image::small("one"))?;
     Ok((registry, name))
 }
 
@@ -157,13 +155,7 @@ fn tokens(
     life: u64,
     may: impl Fn(&Request) -> bool + Send + Sync + 'static,
 ) -> std::io::Result<(Registry, Proxy, String)> {
-    let registry = Registry::plain(dir)?;
-    push(
-        dir,
-        &small("one"),
-        "1",
-        &format!("{}/x:1", registry.authority),
-    )?;
+    let registry = Registry::with_one(dir)?;
     let proxy = Proxy::before(&registry.authority, move |request| {
         if request.path.starts_with("/token") {
             let token = format!(r#"{{"token":"good","expires_in":{life}}}"#);
@@ -181,7 +173,7 @@ fn tokens(
             _ => Answer::with(401, &[&challenge], ""),
         }
     })?;
-    let name = format!("{}/x:1", proxy.authority);
+    let name = proxy.name("x:1");
     Ok((registry, proxy, name))
 }
 
@@ -259,7 +251,7 @@ fn elsewhere(dir: &Path) -> Outcome {
         ".docker/config.json",
         &entry(&registry.authority, RIGHT),
     )?;
-    let name = format!("{}/x:1", registry.authority);
+    let name = registry.name("x:1");
     let plain = format!("--plain-http={}", registry.authority);
     let words = ["plain http", service.authority.as_str()];
     Pack::of(dir, &[&plain, &name]).run()?.failed(1, &words);

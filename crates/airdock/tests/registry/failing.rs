@@ -4,14 +4,13 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use airdock_testkit::fixture::{Bundle, Image, Layer};
+use airdock_testkit::fixture::{Image, Layer};
 use airdock_testkit::mount::Mount;
 use airdock_testkit::{Need, Outcome, Suite};
 
 use crate::proxy::{Action, Answer, Proxy};
-use crate::pulling::{digest_of, small};
 use crate::registry::Registry;
-use crate::support::{NEEDS, Pack, push, text};
+use crate::support::{NEEDS, Pack, digest_of, text};
 
 const UNKNOWN: &str = r#"{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]}"#;
 
@@ -40,22 +39,16 @@ fn before(
     dir: &Path,
     decide: impl Fn(&crate::proxy::Request) -> Action + Send + Sync + 'static,
 ) -> std::io::Result<(Registry, Proxy, String)> {
-    let registry = Registry::plain(dir)?;
-    push(
-        dir,
-        &small("one"),
-        "1",
-        &format!("{}/x:1", registry.authority),
-    )?;
+    let registry = Registry::with_one(dir)?;
     let proxy = Proxy::before(&registry.authority, decide)?;
-    let name = format!("{}/x:1", proxy.authority);
+    let name = proxy.name("x:1");
     Ok((registry, proxy, name))
 }
 
 fn missing(dir: &Path) -> Outcome {
     let (registry, ..) = before(dir, |_| Action::Forward)?;
     for name in ["x:2", "y:1"] {
-        let name = format!("{}/{name}", registry.authority);
+        let name = registry.name(name);
         let packed = Pack::of(dir, &["--plain-http", &name]).run()?;
         packed.failed(1, &[&name, "it is not in its registry"]);
     }
@@ -103,7 +96,7 @@ fn limited(dir: &Path) -> Outcome {
     let proxy = Proxy::before(&registry.authority, move |_| {
         Answer::with(429, &["Retry-After: 3600"], said)
     })?;
-    let name = format!("{}/x:1", proxy.authority);
+    let name = proxy.name("x:1");
     let words = ["3600 s", "TOOMANYREQUESTS: pull rate limit", &name];
     fs::remove_file(dir.join("out.tar"))?;
     Pack::of(dir, &["--plain-http", &name])
@@ -116,11 +109,8 @@ fn limited(dir: &Path) -> Outcome {
 fn broken(dir: &Path) -> Outcome {
     let large = Layer::noise(3, 100_000);
     let digest = large.digest().to_owned();
-    let registry = Registry::plain(dir)?;
-    let image = Image::new().layer(large);
-    let bundle = Bundle::new().with(&["x:1"], image);
-    push(dir, &bundle, "1", &format!("{}/x:1", registry.authority))?;
-    let size = fs::metadata(blob(&registry, &digest))?.len();
+    let registry = Registry::with(dir, Image::new().layer(large))?;
+    let size = fs::metadata(registry.blob(&digest))?.len();
     let zeros = "0".repeat(usize::try_from(size)?);
     let of = digest.clone();
     let proxy = Proxy::before(&registry.authority, move |request| {
@@ -129,7 +119,7 @@ fn broken(dir: &Path) -> Outcome {
             false => Action::Forward,
         }
     })?;
-    let name = format!("{}/x:1", proxy.authority);
+    let name = proxy.name("x:1");
     let words = ["sent other bytes than", &digest, &name];
     Pack::of(dir, &["--plain-http", &name])
         .run()?
@@ -141,12 +131,6 @@ fn broken(dir: &Path) -> Outcome {
         .join(&digest["sha256:".len()..]);
     assert!(!kept.exists());
     Ok(())
-}
-
-fn blob(registry: &Registry, digest: &str) -> std::path::PathBuf {
-    let hex = digest.trim_start_matches("sha256:");
-    let below = format!("docker/registry/v2/blobs/sha256/{}/{hex}/data", &hex[..2]);
-    registry.data().join(below)
 }
 
 fn other_document(dir: &Path) -> Outcome {
@@ -183,13 +167,8 @@ fn nobody(dir: &Path) -> Outcome {
 
 fn keep_going(dir: &Path) -> Outcome {
     let registry = Registry::plain(dir)?;
-    for (tag, seed) in [("good", "good"), ("also", "also"), ("bad", "bad")] {
-        push(
-            dir,
-            &small(seed),
-            "1",
-            &format!("{}/x:{tag}", registry.authority),
-        )?;
+    for tag in ["good", "also", "bad"] {
+        registry.push(&format!("x:{tag}"), Image::small(tag))?;
     }
     let bad = Image::small("bad").layers()[0].digest().to_owned();
     let proxy = Proxy::before(&registry.authority, move |request| {
@@ -198,7 +177,7 @@ fn keep_going(dir: &Path) -> Outcome {
             false => Action::Forward,
         }
     })?;
-    let name = |tag: &str| format!("{}/x:{tag}", proxy.authority);
+    let name = |tag: &str| proxy.name(&format!("x:{tag}"));
     let names = ["good", "gone", "bad", "also"].map(name);
     let list = dir.join("list");
     fs::write(&list, names.join("\n"))?;
@@ -216,12 +195,9 @@ fn keep_going(dir: &Path) -> Outcome {
 }
 
 fn full(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    let layer = Layer::noise(5, 4 << 20);
-    let image = Image::new().layer(layer);
-    let bundle = Bundle::new().with(&["x:1"], image);
-    let name = format!("{}/x:1", registry.authority);
-    push(dir, &bundle, "1", &name)?;
+    let image = Image::new().layer(Layer::noise(5, 4 << 20));
+    let registry = Registry::with(dir, image)?;
+    let name = registry.name("x:1");
     let small = dir.join("small");
     fs::create_dir(&small)?;
     let _mounted = Mount::tmpfs(&small, 1 << 20)?;

@@ -109,6 +109,11 @@ impl Proxy {
         Ok(Self { authority, shared })
     }
 
+    /// The whole name of what stands in the registry under `path`.
+    pub(crate) fn name(&self, path: &str) -> String {
+        format!("{}/{path}", self.authority)
+    }
+
     /// Every request until now whose path holds `part`.
     pub(crate) fn calls(&self, part: &str) -> Vec<Call> {
         let calls = self.shared.calls.lock();

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use airdock_testkit::fixture::{Bundle, Image, Layer, Target};
+use airdock_testkit::fixture::{Image, Layer, Target};
 use airdock_testkit::{Need, Outcome, Suite};
 
 use crate::proxy::{Action, Answer, Proxy};
 use crate::registry::Registry;
-use crate::support::{NEEDS, Pack, push, skopeo_digest, text};
+use crate::support::{NEEDS, Pack, digest_of, skopeo_digest, text};
 
 const MIB: usize = 1024 * 1024;
 
@@ -52,22 +52,12 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .test("a_proxy_of_the_environment_is_used", NEEDS, through_proxy)
 }
 
-pub(crate) fn small(seed: &str) -> Bundle {
-    Bundle::new().with(&["x:1"], Image::small(seed))
-}
-
-pub(crate) fn digest_of(seed: &str) -> String {
-    Target::from(Image::small(seed)).digest()
-}
-
 fn one(dir: &Path) -> Outcome {
     let registry = Registry::plain(dir)?;
     let image = Image::new()
         .layer(Layer::noise(1, 3 * MIB).gzip())
         .layer(Layer::file("a", b"two").zstd());
-    let bundle = Bundle::new().with(&["x:1"], image);
-    let name = format!("{}/team/x:1", registry.authority);
-    push(dir, &bundle, "1", &name)?;
+    let name = registry.push("team/x:1", image)?;
     let packed = Pack::of(dir, &["--plain-http", &name]).run()?.good();
     let digest = packed.digest(&name);
     assert_eq!(digest, skopeo_digest(&format!("docker://{name}"))?);
@@ -78,11 +68,9 @@ fn one(dir: &Path) -> Outcome {
 
 fn twice(dir: &Path) -> Outcome {
     let registry = Registry::plain(dir)?;
-    let names: Vec<String> = ["a", "b", "c"]
-        .map(|tag| format!("{}/x:{tag}", registry.authority))
-        .into();
-    for name in &names {
-        push(dir, &small(name), "1", name)?;
+    let mut names = Vec::new();
+    for tag in ["a", "b", "c"] {
+        names.push(registry.push(&format!("x:{tag}"), Image::small(tag))?);
     }
     let args = |order: [usize; 3]| order.map(|at| names[at].as_str());
     let plain = ["--plain-http"];
@@ -95,18 +83,12 @@ fn twice(dir: &Path) -> Outcome {
 }
 
 fn platforms(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
     let images: Vec<Image> = ["linux/amd64", "linux/arm64", "linux/s390x"]
         .map(|platform| Image::small(platform).platform(platform))
         .into();
     let index = Target::index(images.clone());
-    let name = format!("{}/x:multi", registry.authority);
-    push(
-        dir,
-        &Bundle::new().with(&["x:1"], index.clone()),
-        "1",
-        &name,
-    )?;
+    let registry = Registry::with(dir, index.clone())?;
+    let name = registry.name("x:1");
     let args = ["--plain-http", "--platform", "linux/arm64", &name];
     let packed = Pack::of(dir, &args).run()?.good();
     assert_eq!(packed.digest(&name), index.digest());
@@ -120,17 +102,16 @@ fn platforms(dir: &Path) -> Outcome {
 }
 
 fn both(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    let tag = format!("{}/x:1", registry.authority);
-    push(dir, &small("one"), "1", &tag)?;
+    let registry = Registry::with_one(dir)?;
+    let tag = registry.name("x:1");
     let digest = digest_of("one");
     let name = format!("{tag}@{digest}");
     let packed = Pack::of(dir, &["--plain-http", &name]).run()?.good();
-    let by_digest = format!("{}/x@{digest}", registry.authority);
+    let by_digest = registry.name(&format!("x@{digest}"));
     assert_eq!(packed.digest(&tag), digest);
     assert_eq!(packed.digest(&by_digest), digest);
     fs::remove_file(&packed.out)?;
-    push(dir, &small("two"), "1", &tag)?;
+    registry.push("x:1", Image::small("two"))?;
     let moved = Pack::of(dir, &["--plain-http", &name]).run()?;
     moved.failed(1, &[&digest_of("two")]);
     let alone = Pack::of(dir, &["--plain-http", &by_digest]).run()?.good();
@@ -140,13 +121,8 @@ fn both(dir: &Path) -> Outcome {
 
 fn mirror(dir: &Path) -> Outcome {
     let registry = Registry::plain(dir)?;
+    registry.push("hub/library/x:1", Image::small("one"))?;
     let authority = &registry.authority;
-    push(
-        dir,
-        &small("one"),
-        "1",
-        &format!("{authority}/hub/library/x:1"),
-    )?;
     let mirror = format!("docker.io={authority}/hub");
     let plain = format!("--plain-http={authority}");
     let packed = Pack::of(dir, &[&plain, "--mirror", &mirror, "x:1"]).run()?;
@@ -159,7 +135,7 @@ fn fallback(dir: &Path) -> Outcome {
     let registry = Registry::plain(dir)?;
     let authority = &registry.authority;
     for name in ["lacks", "breaks"] {
-        push(dir, &small(name), "1", &format!("{authority}/{name}:1"))?;
+        registry.push(&format!("{name}:1"), Image::small(name))?;
     }
     let mirror = Proxy::before(authority, |request| match request.path.as_str() {
         path if path.contains("/lacks/") => Answer::status(404),
@@ -168,7 +144,7 @@ fn fallback(dir: &Path) -> Outcome {
     })?;
     let of = format!("{authority}={}", mirror.authority);
     for name in ["lacks", "breaks"] {
-        let name = format!("{authority}/{name}:1");
+        let name = registry.name(&format!("{name}:1"));
         let args = ["--plain-http", "--mirror", &of, "--retries", "1", &name];
         let packed = Pack::of(dir, &args).run()?.good();
         packed.digest(&name);
@@ -176,16 +152,14 @@ fn fallback(dir: &Path) -> Outcome {
     assert!(!mirror.calls("/lacks/").is_empty());
     assert!(!mirror.calls("/breaks/blobs/").is_empty());
     let silent = format!("{authority}=127.0.0.1:1");
-    let name = format!("{authority}/lacks:1");
+    let name = registry.name("lacks:1");
     let args = ["--plain-http", "--mirror", &silent, "--retries", "0", &name];
     Pack::of(dir, &args).run()?.good();
     Ok(())
 }
 
 fn redirect(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    let name = format!("{}/x:1", registry.authority);
-    push(dir, &small("one"), "1", &name)?;
+    let registry = Registry::with_one(dir)?;
     let storage = Proxy::before(&registry.authority, |_| Action::Forward)?;
     let elsewhere = storage.authority.clone();
     let front = Proxy::before(&registry.authority, move |request| {
@@ -202,7 +176,7 @@ fn redirect(dir: &Path) -> Outcome {
         front.authority
     );
     fs::write(&auth, entry)?;
-    let name = format!("{}/x:1", front.authority);
+    let name = front.name("x:1");
     let pack = |plain: &str| {
         let pack = Pack::of(dir, &[plain, "--retries", "0", &name]);
         pack.env("REGISTRY_AUTH_FILE", text(&auth)).run()
@@ -222,29 +196,19 @@ fn redirect(dir: &Path) -> Outcome {
 }
 
 fn localhost(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    let port = registry.authority.rsplit(':').next().unwrap_or_default();
-    push(
-        dir,
-        &small("one"),
-        "1",
-        &format!("{}/x:1", registry.authority),
-    )?;
-    let name = format!("localhost:{port}/x:1");
+    let registry = Registry::with_one(dir)?;
+    let name = format!("localhost:{}/x:1", registry.port());
     let packed = Pack::of(dir, &["--plain-http", &name]).run()?.good();
     assert_eq!(packed.digest(&name), digest_of("one"));
     Ok(())
 }
 
 fn hosts(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    let port = registry.authority.rsplit(':').next().unwrap_or_default();
-    let pushed = format!("{}/x:1", registry.authority);
-    push(dir, &small("one"), "1", &pushed)?;
+    let registry = Registry::with_one(dir)?;
     let hosts = dir.join("hosts");
     fs::write(&hosts, "127.0.0.1 registry.invalid other\n")?;
     for host in ["registry.invalid", "other"] {
-        let name = format!("{host}:{port}/x:1");
+        let name = format!("{host}:{}/x:1", registry.port());
         let packed = Pack::of(dir, &["--plain-http", &name])
             .hosts(&hosts)
             .run()?;
@@ -254,13 +218,7 @@ fn hosts(dir: &Path) -> Outcome {
 }
 
 fn through_proxy(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    push(
-        dir,
-        &small("one"),
-        "1",
-        &format!("{}/x:1", registry.authority),
-    )?;
+    let registry = Registry::with_one(dir)?;
     // It is asked for whole addresses, as proxies are; a registry takes them too.
     let proxy = Proxy::before(&registry.authority, |_| Action::Forward)?;
     let name = "registry.invalid:5000/x:1";

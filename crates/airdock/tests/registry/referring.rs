@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use airdock_testkit::fixture::{Bundle, Image, Layer, Target};
+use airdock_testkit::fixture::{Image, Layer, Target};
 use airdock_testkit::{Outcome, Suite};
 use serde_json::{Value, json};
 
 use crate::proxy::{Action, Answer, Proxy};
-use crate::pulling::{digest_of, small};
 use crate::registry::Registry;
-use crate::support::{NEEDS, Pack, push, skopeo_raw, text};
+use crate::support::{NEEDS, Pack, digest_of, skopeo_raw, text};
 
 const SIGNATURE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 
@@ -50,21 +49,14 @@ fn tag(digest: &str) -> String {
 }
 
 fn cosign(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    let name = format!("{}/x:1", registry.authority);
-    push(dir, &small("one"), "1", &name)?;
+    let registry = Registry::with_one(dir)?;
+    let name = registry.name("x:1");
     let subject = digest_of("one");
     let mut signed = Vec::new();
     for kind in ["sig", "att", "sbom"] {
         let layer = Layer::raw(kind.as_bytes().to_vec()).claim_media_type(SIGNATURE);
         let image = Image::new().layer(layer.clone());
-        let name = format!("{}/x:{}.{kind}", registry.authority, tag(&subject));
-        push(
-            dir,
-            &Bundle::new().with(&["x:1"], image.clone()),
-            "1",
-            &name,
-        )?;
+        let name = registry.push(&format!("x:{}.{kind}", tag(&subject)), image.clone())?;
         signed.push((name, image, layer));
     }
     let without = Pack::of(dir, &["--plain-http", &name]).run()?.good();
@@ -96,22 +88,10 @@ fn index(artifacts: &[&Image]) -> String {
 }
 
 fn listed(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    push(
-        dir,
-        &small("one"),
-        "1",
-        &format!("{}/x:1", registry.authority),
-    )?;
+    let registry = Registry::with_one(dir)?;
     let subject = digest_of("one");
     let artifact = artifact("sbom", &subject);
-    let of = format!("{}/x:artifact", registry.authority);
-    push(
-        dir,
-        &Bundle::new().with(&["x:1"], artifact.clone()),
-        "1",
-        &of,
-    )?;
+    registry.push("x:artifact", artifact.clone())?;
     // This registry is too old for the question.
     let list = index(&[&artifact]);
     let question = format!("/v2/x/referrers/{subject}");
@@ -122,7 +102,7 @@ fn listed(dir: &Path) -> Outcome {
             false => Action::Forward,
         }
     })?;
-    let name = format!("{}/x:1", proxy.authority);
+    let name = proxy.name("x:1");
     let packed = Pack::of(dir, &["--plain-http", "--with-referrers", &name])
         .run()?
         .good();
@@ -134,14 +114,12 @@ fn listed(dir: &Path) -> Outcome {
 }
 
 fn fallback(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    let name = format!("{}/x:1", registry.authority);
-    push(dir, &small("one"), "1", &name)?;
+    let registry = Registry::with_one(dir)?;
+    let name = registry.name("x:1");
     let subject = digest_of("one");
     let artifact = artifact("sbom", &subject);
-    let of = format!("{}/x:{}", registry.authority, tag(&subject));
     let index = Target::index([artifact.clone()]);
-    push(dir, &Bundle::new().with(&["x:1"], index), "1", &of)?;
+    registry.push(&format!("x:{}", tag(&subject)), index)?;
     let packed = Pack::of(dir, &["--plain-http", "--with-referrers", &name])
         .run()?
         .good();
@@ -151,29 +129,24 @@ fn fallback(dir: &Path) -> Outcome {
 }
 
 /// Pushes a signature of a manifest under cosign's tag.
-fn sign(dir: &Path, repository: &str, subject: &str) -> std::io::Result<Layer> {
+fn sign(registry: &Registry, subject: &str) -> std::io::Result<Layer> {
     let text = format!("signature of {subject}").into_bytes();
     let layer = Layer::raw(text).claim_media_type(SIGNATURE);
     let image = Image::new().layer(layer.clone());
-    let name = format!("{repository}:{}.sig", tag(subject));
-    push(dir, &Bundle::new().with(&["x:1"], image), "1", &name)?;
+    registry.push(&format!("x:{}.sig", tag(subject)), image)?;
     Ok(layer)
 }
 
 fn each(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    let repository = format!("{}/x", registry.authority);
     let images = ["linux/amd64", "linux/arm64"].map(|it| Image::small(it).platform(it));
     let [ours, foreign] = [0, 1].map(|at: usize| images[at].manifest().digest().to_owned());
     let target = Target::index(images);
     let subject = target.digest();
-    let bundle = Bundle::new().with(&["x:1"], target);
-    push(dir, &bundle, "1", &format!("{repository}:1"))?;
-    let signed = sign(dir, &repository, &ours)?;
-    let other = sign(dir, &repository, &foreign)?;
+    let registry = Registry::with(dir, target)?;
+    let signed = sign(&registry, &ours)?;
+    let other = sign(&registry, &foreign)?;
     let sbom = artifact("sbom", &ours);
-    let artifact = Bundle::new().with(&["x:1"], sbom.clone());
-    push(dir, &artifact, "1", &format!("{repository}:artifact"))?;
+    registry.push("x:artifact", sbom.clone())?;
     // Listed for the index as well.
     let list = index(&[&sbom]);
     let proxy = Proxy::before(&registry.authority, move |request| {
@@ -183,11 +156,11 @@ fn each(dir: &Path) -> Outcome {
             false => Action::Forward,
         }
     })?;
-    let name = format!("{}/x:1", proxy.authority);
+    let name = proxy.name("x:1");
     let packed = Pack::of(dir, &["--plain-http", "--with-referrers", &name]).run()?;
     let packed = packed.good();
     assert_eq!(packed.digest(&name), subject);
-    let name = format!("{}/x:{}.sig", proxy.authority, tag(&ours));
+    let name = proxy.name(&format!("x:{}.sig", tag(&ours)));
     assert!(packed.said.contains(&name), "{}", packed.said);
     assert!(packed.has(signed.digest())? && !packed.has(other.digest())?);
     assert!(packed.has(sbom.layers()[0].digest())?);
@@ -217,8 +190,7 @@ fn attested(dir: &Path) -> Outcome {
         descriptors.push(serde_json::to_value(&image.manifest().descriptor)?);
         descriptors.push(stated);
         for (kind, image) in [("image", &image), ("statement", &statement)] {
-            let to = format!("{}/x:{kind}-{at}", registry.authority);
-            push(dir, &Bundle::new().with(&["x:1"], image.clone()), "1", &to)?;
+            registry.push(&format!("x:{kind}-{at}"), image.clone())?;
         }
         statements.push(statement);
     }
@@ -232,7 +204,7 @@ fn attested(dir: &Path) -> Outcome {
             false => Action::Forward,
         }
     })?;
-    let name = format!("{}/x:1", proxy.authority);
+    let name = proxy.name("x:1");
     let packed = Pack::of(dir, &["--plain-http", &name]).run()?.good();
     assert_eq!(packed.digest(&name), digest);
     let has = |statement: &Image| packed.has(statement.layers()[0].digest());

@@ -5,10 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use airdock_testkit::fixture::{Bundle, Image, Target};
 use airdock_testkit::needs::program;
 use airdock_testkit::process::Running;
 
-use crate::support::{DEADLINE, text};
+use crate::support::{DEADLINE, skopeo, text};
 
 /// Who may read where a password is asked for.
 pub(crate) const USER: &str = "test";
@@ -22,6 +23,7 @@ pub(crate) struct Registry {
     /// `127.0.0.1:PORT`.
     pub(crate) authority: String,
     dir: PathBuf,
+    asks: bool,
     _running: Running,
 }
 
@@ -37,6 +39,18 @@ impl Registry {
     /// A registry that speaks plain http and asks for nothing.
     pub(crate) fn plain(dir: &Path) -> io::Result<Self> {
         Self::start(dir, &Options::default())
+    }
+
+    /// The same with the small image of the seed `one` as `x:1`.
+    pub(crate) fn with_one(dir: &Path) -> io::Result<Self> {
+        Self::with(dir, Image::small("one"))
+    }
+
+    /// The same with an image as `x:1`.
+    pub(crate) fn with(dir: &Path, target: impl Into<Target>) -> io::Result<Self> {
+        let registry = Self::plain(dir)?;
+        registry.push("x:1", target)?;
+        Ok(registry)
     }
 
     pub(crate) fn start(dir: &Path, options: &Options) -> io::Result<Self> {
@@ -57,13 +71,42 @@ impl Registry {
         Ok(Self {
             authority: address[..end].trim().to_owned(),
             dir,
+            asks: options.password,
             _running: running,
         })
     }
 
-    /// Where it keeps what was pushed.
-    pub(crate) fn data(&self) -> PathBuf {
-        self.dir.join("data")
+    /// The whole name of what stands here under `path`: `127.0.0.1:PORT/x:1`.
+    pub(crate) fn name(&self, path: &str) -> String {
+        format!("{}/{path}", self.authority)
+    }
+
+    /// Pushes an image with skopeo, every platform of it; its whole name.
+    pub(crate) fn push(&self, path: &str, target: impl Into<Target>) -> io::Result<String> {
+        let layout = tempfile::tempdir_in(&self.dir)?;
+        let bundle = Bundle::new().with(&["pushed:1"], target);
+        bundle.oci().write_dir(layout.path())?;
+        let name = self.name(path);
+        let from = format!("oci:{}:1", text(layout.path()));
+        let to = format!("docker://{name}");
+        let user = format!("--dest-creds={USER}:{PASSWORD}");
+        let mut args = vec!["copy", "--insecure-policy", "--quiet", "--all"];
+        args.extend(["--preserve-digests", "--dest-tls-verify=false"]);
+        args.extend(self.asks.then_some(user.as_str()));
+        args.extend([from.as_str(), to.as_str()]);
+        skopeo(&args)?;
+        Ok(name)
+    }
+
+    pub(crate) fn port(&self) -> &str {
+        self.authority.rsplit(':').next().unwrap_or_default()
+    }
+
+    /// The file in which it keeps a blob.
+    pub(crate) fn blob(&self, digest: &str) -> PathBuf {
+        let hex = digest.trim_start_matches("sha256:");
+        let blobs = self.dir.join("data/docker/registry/v2/blobs/sha256");
+        blobs.join(&hex[..2]).join(hex).join("data")
     }
 }
 

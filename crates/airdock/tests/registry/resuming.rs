@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use airdock_testkit::fixture::{Bundle, Image, Layer};
+use airdock_testkit::fixture::{Image, Layer};
 use airdock_testkit::process::Signal;
 use airdock_testkit::{Outcome, Suite, wait};
 
 use crate::proxy::{Action, Answer, Call, Proxy, Request};
 use crate::registry::Registry;
-use crate::support::{DEADLINE, NEEDS, Pack, push, text};
+use crate::support::{DEADLINE, NEEDS, Pack, text};
 
 const MIB: usize = 1024 * 1024;
 const SIZE: usize = 8 * MIB;
@@ -25,13 +25,12 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .test("a_signal_ends_it_and_leaves_no_file", NEEDS, stopped)
 }
 
-/// An image with one large layer, pushed; its name below any authority, and its layer's digest.
-fn large(dir: &Path, registry: &Registry) -> std::io::Result<String> {
+/// A registry with an image of one large layer as `x:1`, and that layer's digest.
+fn large(dir: &Path) -> std::io::Result<(Registry, String)> {
     let layer = Layer::noise(7, SIZE);
     let digest = layer.digest().to_owned();
-    let bundle = Bundle::new().with(&["x:1"], Image::new().layer(layer));
-    push(dir, &bundle, "1", &format!("{}/x:1", registry.authority))?;
-    Ok(digest)
+    let registry = Registry::with(dir, Image::new().layer(layer))?;
+    Ok((registry, digest))
 }
 
 fn is_of(request: &Request, digest: &str) -> bool {
@@ -43,8 +42,7 @@ fn bytes(calls: &[Call]) -> u64 {
 }
 
 fn cut(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    let digest = large(dir, &registry)?;
+    let (registry, digest) = large(dir)?;
     let of = digest.clone();
     let proxy = Proxy::before(&registry.authority, move |request| {
         match is_of(request, &of) && request.nth < 3 {
@@ -52,7 +50,7 @@ fn cut(dir: &Path) -> Outcome {
             false => Action::Forward,
         }
     })?;
-    let name = format!("{}/x:1", proxy.authority);
+    let name = proxy.name("x:1");
     // Each try got on: they don't count against the one that is allowed.
     let args = ["--plain-http", "--retries", "1", &name];
     Pack::of(dir, &args).run()?.good().digest(&name);
@@ -70,14 +68,11 @@ fn cut(dir: &Path) -> Outcome {
 }
 
 fn tar_size(registry: &Registry, digest: &str) -> std::io::Result<u64> {
-    let path = registry.data().join("docker/registry/v2/blobs/sha256");
-    let hex = digest.trim_start_matches("sha256:");
-    Ok(fs::metadata(path.join(&hex[..2]).join(hex).join("data"))?.len())
+    Ok(fs::metadata(registry.blob(digest))?.len())
 }
 
 fn no_ranges(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    let digest = large(dir, &registry)?;
+    let (registry, digest) = large(dir)?;
     let of = digest.clone();
     let ranges = Proxy::before(&registry.authority, |_| Action::Whole)?;
     let proxy = Proxy::before(&ranges.authority, move |request| {
@@ -86,7 +81,7 @@ fn no_ranges(dir: &Path) -> Outcome {
             false => Action::Forward,
         }
     })?;
-    let name = format!("{}/x:1", proxy.authority);
+    let name = proxy.name("x:1");
     Pack::of(dir, &["--plain-http", &name])
         .run()?
         .good()
@@ -96,8 +91,7 @@ fn no_ranges(dir: &Path) -> Outcome {
 }
 
 fn killed(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    let digest = large(dir, &registry)?;
+    let (registry, digest) = large(dir)?;
     let of = digest.clone();
     let proxy = Proxy::before(&registry.authority, move |request| {
         match is_of(request, &of) && request.nth == 0 {
@@ -105,7 +99,7 @@ fn killed(dir: &Path) -> Outcome {
             false => Action::Forward,
         }
     })?;
-    let name = format!("{}/x:1", proxy.authority);
+    let name = proxy.name("x:1");
     let mut first = Pack::of(dir, &["--plain-http", &name]).start()?;
     wait::until("four MiB in the cache", DEADLINE, || {
         let entry = fs::read_dir(dir.join("cache/partial")).ok()?;
@@ -128,10 +122,9 @@ fn killed(dir: &Path) -> Outcome {
 }
 
 fn cached(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    large(dir, &registry)?;
+    let (registry, _) = large(dir)?;
     let proxy = Proxy::before(&registry.authority, |_| Action::Forward)?;
-    let name = format!("{}/x:1", proxy.authority);
+    let name = proxy.name("x:1");
     let pack = || Pack::of(dir, &["--plain-http", &name]).run();
     pack()?.good();
     let before = bytes(&proxy.calls("/blobs/"));
@@ -141,9 +134,8 @@ fn cached(dir: &Path) -> Outcome {
 }
 
 fn damaged(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    let digest = large(dir, &registry)?;
-    let name = format!("{}/x:1", registry.authority);
+    let (registry, digest) = large(dir)?;
+    let name = registry.name("x:1");
     let pack = || Pack::of(dir, &["--plain-http", &name]).run();
     pack()?.good();
     let hex = digest.trim_start_matches("sha256:");
@@ -156,10 +148,9 @@ fn damaged(dir: &Path) -> Outcome {
 }
 
 fn two(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    let digest = large(dir, &registry)?;
+    let (registry, digest) = large(dir)?;
     let proxy = Proxy::before(&registry.authority, |_| Action::Forward)?;
-    let name = format!("{}/x:1", proxy.authority);
+    let name = proxy.name("x:1");
     let outs = ["a.tar", "b.tar"].map(|out| dir.join(out));
     let mut running = Vec::new();
     for out in &outs {
@@ -178,15 +169,14 @@ fn two(dir: &Path) -> Outcome {
 }
 
 fn stopped(dir: &Path) -> Outcome {
-    let registry = Registry::plain(dir)?;
-    let digest = large(dir, &registry)?;
+    let (registry, digest) = large(dir)?;
     let proxy = Proxy::before(&registry.authority, move |request| {
         match is_of(request, &digest) {
             true => Action::Stall(MIB as u64),
             false => Action::Forward,
         }
     })?;
-    let name = format!("{}/x:1", proxy.authority);
+    let name = proxy.name("x:1");
     let mut running = Pack::of(dir, &["--plain-http", &name]).start()?;
     wait::until("the layer to be asked for", DEADLINE, || {
         (bytes(&proxy.calls("/blobs/")) >= MIB as u64).then_some(())
@@ -201,7 +191,7 @@ fn stopped(dir: &Path) -> Outcome {
     assert_eq!(left, Vec::<String>::new());
     // A registry that is asked for something else is left as well.
     let waiting = Proxy::before(&registry.authority, |_| Answer::status(503))?;
-    let name = format!("{}/x:1", waiting.authority);
+    let name = waiting.name("x:1");
     let mut running = Pack::of(dir, &["--plain-http", "--retries", "50", &name]).start()?;
     wait::until("a request", DEADLINE, || {
         (!waiting.calls("").is_empty()).then_some(())

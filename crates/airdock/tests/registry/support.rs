@@ -3,14 +3,13 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use airdock_testkit::Need;
-use airdock_testkit::fixture::Bundle;
-use airdock_testkit::process::{Ended, Running, run};
+use airdock_testkit::fixture::{Image, Target};
+use airdock_testkit::process::{Running, run};
 
-/// Generous: the machine may be busy. Nothing waits for it that goes well.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) use airdock_testkit::process::text;
+pub(crate) use airdock_testkit::wait::DEADLINE;
 
 pub(crate) const AIRDOCK: &str = env!("CARGO_BIN_EXE_airdock");
 
@@ -31,8 +30,9 @@ const CLEARED: [&str; 10] = [
     "XDG_CONFIG_HOME",
 ];
 
-pub(crate) fn text(path: &Path) -> &str {
-    path.to_str().expect("a path of these tests is UTF-8")
+/// The digest of the small image of a seed, as the fixture writer computed it.
+pub(crate) fn digest_of(seed: &str) -> String {
+    Target::from(Image::small(seed)).digest()
 }
 
 /// `airdock pack` of images for linux/amd64 into `DIR/out.tar`, with a home and a cache of its own.
@@ -147,33 +147,11 @@ impl Packed {
     }
 }
 
-/// Pushes an image of a bundle with skopeo, every platform of it.
-pub(crate) fn push(dir: &Path, bundle: &Bundle, name: &str, to: &str) -> io::Result<()> {
-    push_with(dir, bundle, name, to, &[])
-}
-
-pub(crate) fn push_with(
-    dir: &Path,
-    bundle: &Bundle,
-    name: &str,
-    to: &str,
-    more: &[&str],
-) -> io::Result<()> {
-    let layout = tempfile::Builder::new().prefix("pushed-").tempdir_in(dir)?;
-    bundle.oci().write_dir(layout.path())?;
-    let from = format!("oci:{}:{name}", text(layout.path()));
-    let to = format!("docker://{to}");
-    let mut args = vec!["copy", "--insecure-policy", "--quiet", "--all"];
-    args.extend(["--preserve-digests", "--dest-tls-verify=false"]);
-    args.extend(more);
-    args.extend([from.as_str(), to.as_str()]);
-    let ended = run("skopeo", &args)?;
-    check(&ended)
-}
-
-fn check(ended: &Ended) -> io::Result<()> {
+/// Runs skopeo; what it prints.
+pub(crate) fn skopeo(args: &[&str]) -> io::Result<String> {
+    let ended = run("skopeo", args)?;
     match ended.code {
-        0 => Ok(()),
+        0 => Ok(ended.stdout),
         code => Err(io::Error::other(format!(
             "skopeo: {code}: {}",
             ended.stderr
@@ -189,8 +167,5 @@ pub(crate) fn skopeo_digest(reference: &str) -> io::Result<String> {
 
 /// The document that a name stands for.
 pub(crate) fn skopeo_raw(reference: &str) -> io::Result<String> {
-    let args = ["inspect", "--raw", "--tls-verify=false", reference];
-    let ended = run("skopeo", &args)?;
-    check(&ended)?;
-    Ok(ended.stdout)
+    skopeo(&["inspect", "--raw", "--tls-verify=false", reference])
 }

@@ -4,12 +4,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use airdock_testkit::fixture::Image;
 use airdock_testkit::process::run;
 use airdock_testkit::{Need, Outcome, Suite};
 
-use crate::pulling::{digest_of, small};
 use crate::registry::{Options, Registry};
-use crate::support::{NEEDS, Pack, push, text};
+use crate::support::{NEEDS, Pack, digest_of, text};
 
 const TLS: &[Need] = &[NEEDS[0], NEEDS[1], Need::Program("openssl")];
 
@@ -35,8 +35,7 @@ fn secured(dir: &Path, subject: &str, days: &str) -> io::Result<(Registry, Strin
         ..Options::default()
     };
     let registry = Registry::start(dir, &options)?;
-    let name = format!("{}/x:1", registry.authority);
-    push(dir, &small("one"), "1", &name)?;
+    let name = registry.push("x:1", Image::small("one"))?;
     Ok((registry, name, ca))
 }
 
@@ -135,7 +134,7 @@ fn expired(dir: &Path) -> Outcome {
 
 fn plain(dir: &Path) -> Outcome {
     let registry = Registry::plain(dir)?;
-    let name = format!("{}/x:1", registry.authority);
+    let name = registry.name("x:1");
     let words = [
         "answers plain http",
         &format!("--plain-http={}", registry.authority),
