@@ -2,9 +2,9 @@
 //!
 //! [`cli`] is what is typed, [`config`] what is meant; [`agent`] is the way of a bundle, one
 //! stage a file; [`store`] is where images go; [`output`] is the only place that prints;
-//! [`pack`] makes bundles, of what [`workload`] finds in the files that people have and [`pull`] gets from
-//! registries; [`service`] talks to the service manager, [`confine`] gives up what the agent
-//! doesn't need.
+//! [`pack`] makes bundles, of what [`workload`] finds in the files that people have, and [`pull`]
+//! gets from registries, and [`reader`] takes out of bundles; [`service`] talks to the service
+//! manager, [`confine`] gives up what the agent doesn't need.
 
 pub mod admin;
 pub mod agent;
@@ -19,6 +19,7 @@ mod memory;
 pub mod output;
 pub mod pack;
 pub mod pull;
+pub mod reader;
 pub mod service;
 pub mod store;
 pub mod workload;

@@ -15,8 +15,7 @@ use airdock_bundle::platform::{Matcher, Platform};
 use super::failure::Failure;
 use super::import::Planned;
 use crate::output::human::{Bytes, count};
-use crate::pack::origin::bundle::BundleOrigin;
-use crate::pack::origin::read_region;
+use crate::reader::{Reader, read_region};
 use crate::store::StoreError;
 
 /// Missing layers that a message lists: enough to see which image it is about.
@@ -75,7 +74,7 @@ fn search(
 
 /// What of the layers a bundle has. One that can't be read has nothing.
 fn regions(path: &Path, lacking: &Lacking, platform: &Platform) -> BTreeMap<Digest, Region> {
-    let Ok(bundle) = BundleOrigin::open(path, std::slice::from_ref(platform)) else {
+    let Ok(bundle) = Reader::open(path, std::slice::from_ref(platform)) else {
         return BTreeMap::new();
     };
     bundle.regions(lacking.values()).unwrap_or_default()

@@ -9,9 +9,9 @@ use super::options::GlobalOptions;
 use super::pack::{Compress, make};
 use crate::exit::Exit;
 use crate::pack::PackError;
-use crate::pack::origin::bundle::BundleOrigin;
 use crate::pack::origin::{Origin, OriginError};
 use crate::pack::request::Request;
+use crate::reader::Reader;
 
 #[derive(Debug, Args)]
 pub(super) struct MergeOptions {
@@ -70,7 +70,7 @@ pub(super) async fn run(global: &GlobalOptions, options: MergeOptions) -> anyhow
 pub(super) fn whole(bundles: &[PathBuf]) -> Result<Vec<Origin>, PackError> {
     let all: [Platform; 0] = [];
     let open = |path: &PathBuf| {
-        let opened = BundleOrigin::open(path, &all).map_err(OriginError::from)?;
+        let opened = Reader::open(path, &all).map_err(OriginError::from)?;
         Ok(Origin::Bundle(opened))
     };
     bundles.iter().map(open).collect()

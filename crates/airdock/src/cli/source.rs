@@ -9,9 +9,9 @@ use airdock_bundle::platform::Platform;
 use super::options::GlobalOptions;
 use super::pull_options::PullOptions;
 use crate::pack::PackError;
-use crate::pack::origin::bundle::BundleOrigin;
 use crate::pack::origin::containerd::ContainerdOrigin;
 use crate::pack::origin::{Origin, OriginError};
+use crate::reader::Reader;
 
 const CONTAINERD: &str = "containerd:";
 const REGISTRY: &str = "registry";
@@ -49,7 +49,7 @@ impl Source {
     ) -> anyhow::Result<Origin> {
         match self {
             Self::Bundle(path) => {
-                let bundle = BundleOrigin::open(path, platforms);
+                let bundle = Reader::open(path, platforms);
                 let bundle = bundle.map_err(OriginError::from);
                 Ok(Origin::Bundle(bundle.map_err(PackError::from)?))
             }

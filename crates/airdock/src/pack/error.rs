@@ -10,11 +10,11 @@ use super::file::FileError;
 use super::making::Failed;
 use super::node::NodeError;
 use super::origin::OriginError;
-use super::origin::bundle::BundleError;
 use super::origin::registry::NotPulled;
 use super::select::SelectError;
 use crate::exit::Exit;
 use crate::pull::{Fault, PullError};
+use crate::reader::ReadError;
 
 /// Why no bundle was made.
 #[derive(Debug, thiserror::Error)]
@@ -129,7 +129,7 @@ fn body(source: &io::Error) -> Exit {
     cause.map_or(Exit::Failure, |not: &NotPulled| pull(not.cause()))
 }
 
-fn bundle(error: &BundleError) -> Exit {
+fn bundle(error: &ReadError) -> Exit {
     error.verdict().map_or(Exit::Unreadable, Exit::from)
 }
 

@@ -17,16 +17,12 @@
 //! A blob belongs to the name through which it was found: registries give it under that name's
 //! repository only, and with that name's credentials.
 
-pub mod bundle;
 pub mod containerd;
 pub mod registry;
-mod spool;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt as _;
 
 use airdock_bundle::archive::Region;
 use airdock_bundle::digest::Digest;
@@ -35,18 +31,18 @@ use airdock_bundle::name::Name;
 use airdock_bundle::write::Listed;
 use bytes::Bytes;
 
-use bundle::{BundleError, BundleOrigin};
 use containerd::{ContainerdOrigin, StoredBlob};
 use registry::{PulledBlob, RegistryOrigin};
 
 use crate::output::shown;
 use crate::pull::PullError;
+use crate::reader::{ReadError, Reader, read_region};
 
 /// Where images come from.
 #[derive(Debug)]
 pub enum Origin {
     /// A bundle or a layout directory.
-    Bundle(BundleOrigin),
+    Bundle(Reader),
     /// A running containerd.
     Containerd(ContainerdOrigin),
     /// The registry of each name.
@@ -58,7 +54,7 @@ pub enum Origin {
 pub enum OriginError {
     /// A bundle can't be read, or is damaged.
     #[error(transparent)]
-    Bundle(#[from] BundleError),
+    Bundle(#[from] ReadError),
     /// A call to containerd failed.
     #[error(transparent)]
     Containerd(#[from] airdock_containerd::Error),
@@ -189,37 +185,15 @@ impl Origin {
     /// Layers, made ready. Those that can't be had are absent, or fail when they are opened.
     pub async fn blobs(&self, wanted: &[Wanted]) -> Result<Blobs, OriginError> {
         match self {
-            Self::Bundle(bundle) => Ok(bundle.blobs(wanted)?),
+            Self::Bundle(bundle) => {
+                let wanted = wanted.iter().map(|wanted| &wanted.descriptor);
+                let regions = bundle.regions(wanted)?.into_iter();
+                Ok(regions
+                    .map(|(digest, it)| (digest, Blob::Region(it)))
+                    .collect())
+            }
             Self::Containerd(containerd) => Ok(containerd.blobs(wanted)),
             Self::Registry(registry) => Ok(registry.blobs(wanted)),
         }
-    }
-}
-
-/// Reads a region from its start.
-pub fn read_region(region: &Region) -> impl Read + '_ {
-    RegionReader {
-        file: &region.file,
-        offset: region.offset,
-        left: region.len,
-    }
-}
-
-/// Reads part of a file, wherever its own position is.
-struct RegionReader<'a> {
-    file: &'a File,
-    offset: u64,
-    left: u64,
-}
-
-impl Read for RegionReader<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let room = usize::try_from(self.left).unwrap_or(usize::MAX);
-        let room = room.min(buffer.len());
-        let room = buffer.get_mut(..room).unwrap_or_default();
-        let count = self.file.read_at(room, self.offset)?;
-        self.offset += count as u64;
-        self.left -= count as u64;
-        Ok(count)
     }
 }

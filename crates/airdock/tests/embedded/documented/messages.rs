@@ -7,12 +7,13 @@ use airdock_testkit::{Outcome, repository};
 use super::sources::{all, texts};
 
 /// Parts of the program whose messages must all be explained.
-const EXPLAINED: [&str; 25] = [
+const EXPLAINED: [&str; 26] = [
     "airdock/src/admin/",
     "airdock/src/agent/",
     "airdock/src/config/",
     "airdock/src/pack/",
     "airdock/src/pull/",
+    "airdock/src/reader/",
     "airdock/src/store/",
     "airdock/src/workload/",
     "bundle/src/archive/",

@@ -9,18 +9,18 @@ use std::sync::Arc;
 use airdock_bundle::archive::{Archive, EntryId, Region};
 use airdock_bundle::digest::Digest;
 
-use super::bundle::BundleError;
+use super::ReadError;
 
 /// The content of entries, in one pass over the archive.
 pub(super) fn unpack(
     path: &Path,
     archive: &Archive,
     entries: &[(EntryId, Digest)],
-) -> Result<BTreeMap<Digest, Region>, BundleError> {
+) -> Result<BTreeMap<Digest, Region>, ReadError> {
     if entries.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let spool = |source: io::Error| BundleError::Spool {
+    let spool = |source: io::Error| ReadError::Spool {
         path: path.to_owned(),
         source,
     };
@@ -41,7 +41,7 @@ pub(super) fn unpack(
     if let Some(error) = failure {
         return Err(spool(error));
     }
-    visited.map_err(|error| BundleError::Open {
+    visited.map_err(|error| ReadError::Open {
         path: path.to_owned(),
         source: Box::new(error.into()),
     })?;

@@ -1,8 +1,14 @@
-//! Bundles and layout directories as an origin.
+//! Reads bundles and layout directories for those who take something out of them: what they list,
+//! documents, and where layers stand.
+
+mod error;
+mod region;
+mod spool;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use airdock_bundle::TakeError;
 use airdock_bundle::archive::{Archive, ArchiveError, EntryId, Region};
 use airdock_bundle::digest::Digest;
 use airdock_bundle::document::Descriptor;
@@ -11,15 +17,14 @@ use airdock_bundle::name::Name;
 use airdock_bundle::open::{Bundle, Format, OpenError};
 use airdock_bundle::platform::{Matcher, Platform};
 use airdock_bundle::write::Listed;
-use airdock_bundle::{TakeError, Verdict};
 use bytes::Bytes;
 
-use super::{Blob, Blobs, Wanted, spool};
-use crate::output::shown;
+pub use error::ReadError;
+pub use region::read_region;
 
 /// A bundle that images are taken from.
 #[derive(Debug)]
-pub struct BundleOrigin {
+pub struct Reader {
     path: PathBuf,
     /// An OCI layout once; a docker-archive for each platform, since only opening it makes the
     /// manifests of its images.
@@ -27,56 +32,10 @@ pub struct BundleOrigin {
     listed: Vec<Listed>,
 }
 
-/// Why a bundle doesn't give what it was asked for.
-#[derive(Debug, thiserror::Error)]
-pub enum BundleError {
-    /// It can't be used.
-    #[error("{}: {source}", shown(path))]
-    Open {
-        /// Where it stands.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: Box<OpenError>,
-    },
-    /// Something in it can't be used.
-    #[error("{}: {source}", shown(path))]
-    Take {
-        /// Where it stands.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: Box<TakeError>,
-    },
-    /// A layer of a compressed bundle can't be put into a temporary file.
-    #[error("{}: cannot unpack it into a temporary file: {source}", shown(path))]
-    Spool {
-        /// The bundle.
-        path: PathBuf,
-        /// The cause.
-        #[source]
-        source: std::io::Error,
-    },
-}
-
-impl BundleError {
-    /// What it says of the bundle; `None` where it only says that nobody could look.
-    pub fn verdict(&self) -> Option<Verdict> {
-        match self {
-            Self::Open { source, .. } => source.verdict(),
-            Self::Take { source, .. } => match &**source {
-                TakeError::Image(_) => Some(Verdict::Refused),
-                TakeError::Bundle(error) => error.verdict(),
-            },
-            Self::Spool { .. } => None,
-        }
-    }
-}
-
-impl BundleOrigin {
+impl Reader {
     /// Opens a bundle, for images of these platforms: of all where there is none.
-    pub fn open(path: &Path, platforms: &[Platform]) -> Result<Self, BundleError> {
-        let failed = |source: OpenError| BundleError::Open {
+    pub fn open(path: &Path, platforms: &[Platform]) -> Result<Self, ReadError> {
+        let failed = |source: OpenError| ReadError::Open {
             path: path.to_owned(),
             source: Box::new(source),
         };
@@ -138,7 +97,7 @@ impl BundleOrigin {
     }
 
     /// A document's verified bytes.
-    pub fn document(&self, descriptor: &Descriptor) -> Result<Option<Bytes>, BundleError> {
+    pub fn document(&self, descriptor: &Descriptor) -> Result<Option<Bytes>, ReadError> {
         for bundle in &self.bundles {
             let document = bundle.document(descriptor);
             if let Some(bytes) = document.map_err(|source| self.failed(source))? {
@@ -149,17 +108,8 @@ impl BundleOrigin {
     }
 
     /// Whether it has a layer of this digest and size.
-    pub fn has(&self, descriptor: &Descriptor) -> Result<bool, BundleError> {
+    pub fn has(&self, descriptor: &Descriptor) -> Result<bool, ReadError> {
         Ok(self.find(descriptor)?.is_some())
-    }
-
-    /// Layers, as [`regions`](Self::regions).
-    pub fn blobs(&self, wanted: &[Wanted]) -> Result<Blobs, BundleError> {
-        let regions = self.regions(wanted.iter().map(|wanted| &wanted.descriptor))?;
-        let blobs = regions.into_iter();
-        Ok(blobs
-            .map(|(digest, it)| (digest, Blob::Region(it)))
-            .collect())
     }
 
     /// Where layers stand in the file; those of a compressed one are unpacked first. What isn't
@@ -167,7 +117,7 @@ impl BundleOrigin {
     pub fn regions<'a>(
         &self,
         wanted: impl Iterator<Item = &'a Descriptor> + Clone,
-    ) -> Result<BTreeMap<Digest, Region>, BundleError> {
+    ) -> Result<BTreeMap<Digest, Region>, ReadError> {
         let mut regions = BTreeMap::new();
         for bundle in &self.bundles {
             let mut packed = Vec::new();
@@ -187,7 +137,7 @@ impl BundleOrigin {
         Ok(regions)
     }
 
-    fn find(&self, descriptor: &Descriptor) -> Result<Option<EntryId>, BundleError> {
+    fn find(&self, descriptor: &Descriptor) -> Result<Option<EntryId>, ReadError> {
         for bundle in &self.bundles {
             let found = bundle.blob(descriptor);
             if let Some(entry) = found.map_err(|source| self.failed(source))? {
@@ -197,13 +147,13 @@ impl BundleOrigin {
         Ok(None)
     }
 
-    fn failed(&self, source: TakeError) -> BundleError {
+    fn failed(&self, source: TakeError) -> ReadError {
         let path = self.path.clone();
         let source = Box::new(source);
-        BundleError::Take { path, source }
+        ReadError::Take { path, source }
     }
 
-    fn unreadable(&self, error: ArchiveError) -> BundleError {
+    fn unreadable(&self, error: ArchiveError) -> ReadError {
         self.failed(TakeError::Bundle(error.into()))
     }
 }
