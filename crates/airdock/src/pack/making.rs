@@ -1,11 +1,9 @@
 //! Puts a bundle together, and writes it.
 //!
-//! [`sought`] is what is looked for, [`taking`] follows each image of it to its layers, and
-//! [`referring`] to what refers to it; [`filling`] puts together what they make, and [`writing`]
-//! writes it.
+//! [`sought`] is what is looked for, [`taking`] follows each image of it to its layers,
+//! [`filling`] puts together what they make, and [`writing`] writes it.
 
 mod filling;
-mod referring;
 mod sought;
 mod taking;
 mod writing;

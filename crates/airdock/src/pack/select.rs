@@ -1,9 +1,11 @@
 //! From a name to everything that is taken of it: documents as they are, and which layers.
 //!
 //! The original index is kept, so that the digest stays; what belongs to other platforms is left
-//! out. What build tools state about a chosen manifest comes along where it is there.
+//! out. What build tools state about a chosen manifest comes along where it is there, and what
+//! refers to the image where that is asked for.
 
 mod choose;
+mod referring;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +21,8 @@ use bytes::Bytes;
 
 use super::origin::{Origin, OriginError};
 use choose::{Child, choose};
+
+pub use referring::select_with_referrers;
 
 /// Which platforms' images are taken.
 #[derive(Clone, Debug)]
@@ -100,6 +104,18 @@ pub enum SelectError {
     /// Indexes within indexes, too many.
     #[error("its indexes are nested over {} levels deep", limits::INDEX_DEPTH)]
     TooDeep,
+    /// What refers to it, and what refers to that, without an end.
+    #[error(
+        "what refers to it is referred to itself, over {} levels deep; leave out --with-referrers",
+        referring::LEVELS
+    )]
+    ReferrersTooDeep,
+    /// Too much refers to it.
+    #[error(
+        "over {} signatures, SBOMs and the like refer to it; leave out --with-referrers",
+        referring::MOST
+    )]
+    TooManyReferrers,
 }
 
 fn list(platforms: &[Platform]) -> String {

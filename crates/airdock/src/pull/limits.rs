@@ -20,6 +20,8 @@ pub(super) const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
 /// Bytes that make an attempt a success of sorts: a line that is cut again and again still gets
 /// a large layer through.
 pub(super) const PROGRESS: u64 = 1024 * 1024;
+/// Pages of a list of what refers to an image: registries give fifty things a page and more.
+pub(super) const PAGES: usize = 100;
 /// Bytes read of an answer that says what is wrong.
 pub(super) const ERROR_BODY: usize = 16 * 1024;
 /// Bytes of a token service's answer. Tokens of the large clouds have up to 10 KiB.

@@ -2,6 +2,7 @@
 //! an image in [`referrers`].
 
 mod blob;
+mod page;
 mod referrers;
 
 use std::collections::HashSet;
@@ -73,6 +74,8 @@ struct Small<'a> {
 struct Answer {
     bytes: Bytes,
     media_type: String,
+    /// How a list is asked for its next page.
+    next: Option<String>,
 }
 
 impl Registries {
@@ -215,11 +218,15 @@ impl Registries {
         let media_type = media_type.unwrap_or_default();
         let media_type = media_type.split(';').next().unwrap_or_default().trim();
         let media_type = media_type.to_owned();
+        let next = page::next(response.headers());
         let limit = usize::try_from(small.limit).unwrap_or(usize::MAX);
         let bytes = http::body(response, limit).await?;
         check(small.digest, &bytes)?;
-        let bytes = bytes.into();
-        Ok(Answer { bytes, media_type })
+        Ok(Answer {
+            bytes: bytes.into(),
+            media_type,
+            next,
+        })
     }
 
     /// The answer of a place, with challenges answered. Its status is that of a success, or says

@@ -1,5 +1,8 @@
 //! Signatures and SBOMs come along where they are asked for.
 
+mod following;
+
+use std::collections::HashMap;
 use std::path::Path;
 
 use airdock_testkit::fixture::{Image, Layer, Target};
@@ -8,12 +11,12 @@ use serde_json::{Value, json};
 
 use crate::proxy::{Action, Answer, Proxy};
 use crate::registry::Registry;
-use crate::support::{NEEDS, Pack, digest_of, skopeo_raw, text};
+use crate::support::{NEEDS, Pack, Packed, digest_of, skopeo_raw, text};
 
 const SIGNATURE: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
 
 pub(crate) fn tests(suite: Suite) -> Suite {
-    suite
+    following::tests(suite)
         .test("signatures_under_cosigns_tags_come_along", NEEDS, cosign)
         .test("what_the_registry_lists_comes_along", NEEDS, listed)
         .test(
@@ -61,8 +64,7 @@ fn cosign(dir: &Path) -> Outcome {
     }
     let without = Pack::of(dir, &["--plain-http", &name]).run()?.good();
     assert!(!without.has(signed[0].2.digest())?);
-    let packed = Pack::of(dir, &["--plain-http", "--with-referrers", &name]).run()?;
-    let packed = packed.good();
+    let packed = pack_all(dir, &name)?.good();
     for (name, image, layer) in &signed {
         assert_eq!(packed.digest(name), Target::from(image.clone()).digest());
         assert!(packed.has(layer.digest())?);
@@ -87,25 +89,38 @@ fn index(artifacts: &[&Image]) -> String {
     .to_string()
 }
 
+const JSON: &str = "Content-Type: application/vnd.oci.image.index.v1+json";
+
+/// A proxy that lists what refers to a digest: this registry is too old for the question.
+fn listing<'a>(
+    registry: &Registry,
+    lists: impl IntoIterator<Item = (String, Vec<&'a Image>)>,
+) -> std::io::Result<Proxy> {
+    let path = |subject: &str| format!("/v2/x/referrers/{subject}");
+    let lists: HashMap<String, String> = lists
+        .into_iter()
+        .map(|(subject, artifacts)| (path(&subject), index(&artifacts)))
+        .collect();
+    Proxy::before(&registry.authority, move |request| {
+        match lists.get(&request.path) {
+            Some(list) => Answer::with(200, &[JSON], list),
+            None => Action::Forward,
+        }
+    })
+}
+
+fn pack_all(dir: &Path, name: &str) -> std::io::Result<Packed> {
+    Pack::of(dir, &["--plain-http", "--with-referrers", name]).run()
+}
+
 fn listed(dir: &Path) -> Outcome {
     let registry = Registry::with_one(dir)?;
     let subject = digest_of("one");
     let artifact = artifact("sbom", &subject);
     registry.push("x:artifact", artifact.clone())?;
-    // This registry is too old for the question.
-    let list = index(&[&artifact]);
-    let question = format!("/v2/x/referrers/{subject}");
-    let proxy = Proxy::before(&registry.authority, move |request| {
-        let json = "Content-Type: application/vnd.oci.image.index.v1+json";
-        match request.path == question {
-            true => Answer::with(200, &[json], &list),
-            false => Action::Forward,
-        }
-    })?;
+    let proxy = listing(&registry, [(subject.clone(), vec![&artifact])])?;
     let name = proxy.name("x:1");
-    let packed = Pack::of(dir, &["--plain-http", "--with-referrers", &name])
-        .run()?
-        .good();
+    let packed = pack_all(dir, &name)?.good();
     assert_eq!(packed.digest(&name), subject);
     assert!(packed.has(artifact.manifest().digest())?);
     assert!(packed.has(artifact.layers()[0].digest())?);
@@ -115,16 +130,23 @@ fn listed(dir: &Path) -> Outcome {
 
 fn fallback(dir: &Path) -> Outcome {
     let registry = Registry::with_one(dir)?;
-    let name = registry.name("x:1");
     let subject = digest_of("one");
     let artifact = artifact("sbom", &subject);
     let index = Target::index([artifact.clone()]);
     registry.push(&format!("x:{}", tag(&subject)), index)?;
-    let packed = Pack::of(dir, &["--plain-http", "--with-referrers", &name])
-        .run()?
-        .good();
-    assert_eq!(packed.digest(&name), subject);
-    assert!(packed.has(artifact.layers()[0].digest())?);
+    // There are many ways not to know the question.
+    for (status, body) in [(404, ""), (405, ""), (400, "{}"), (200, "<html>")] {
+        let proxy = Proxy::before(&registry.authority, move |request| {
+            match request.path.contains("/referrers/") {
+                true => Answer::with(status, &[], body),
+                false => Action::Forward,
+            }
+        })?;
+        let name = proxy.name("x:1");
+        let packed = pack_all(dir, &name)?.good();
+        assert_eq!(packed.digest(&name), subject);
+        assert!(packed.has(artifact.layers()[0].digest())?, "{status}");
+    }
     Ok(())
 }
 
@@ -148,17 +170,10 @@ fn each(dir: &Path) -> Outcome {
     let sbom = artifact("sbom", &ours);
     registry.push("x:artifact", sbom.clone())?;
     // Listed for the index as well.
-    let list = index(&[&sbom]);
-    let proxy = Proxy::before(&registry.authority, move |request| {
-        let json = "Content-Type: application/vnd.oci.image.index.v1+json";
-        match request.path.starts_with("/v2/x/referrers/") {
-            true => Answer::with(200, &[json], &list),
-            false => Action::Forward,
-        }
-    })?;
+    let lists = [&ours, &subject].map(|it| (it.clone(), vec![&sbom]));
+    let proxy = listing(&registry, lists)?;
     let name = proxy.name("x:1");
-    let packed = Pack::of(dir, &["--plain-http", "--with-referrers", &name]).run()?;
-    let packed = packed.good();
+    let packed = pack_all(dir, &name)?.good();
     assert_eq!(packed.digest(&name), subject);
     let name = proxy.name(&format!("x:{}.sig", tag(&ours)));
     assert!(packed.said.contains(&name), "{}", packed.said);

@@ -10,9 +10,8 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 
 use super::Making;
-use super::referring::referrers;
 use super::sought::Sought;
-use crate::pack::select::{SelectError, Selected, select};
+use crate::pack::select::{SelectError, Selected, select, select_with_referrers};
 
 /// Images followed to their layers at a time: a registry far away answers each of their documents
 /// after a tenth of a second, and limits how many may be asked for at once.
@@ -59,12 +58,10 @@ impl Making<'_> {
         };
         let from = self.origins.get(origin).ok_or_else(|| self.not_found())?;
         let platforms = self.request.wanted();
-        let mut selected = select(from, &name, listed, &platforms).await?;
-        if self.request.with_referrers {
-            for referrer in referrers(from, &name, &selected).await? {
-                selected.add(select(from, &name, referrer, &platforms).await?);
-            }
-        }
+        let selected = match self.request.with_referrers {
+            true => select_with_referrers(from, &name, listed, &platforms).await?,
+            false => select(from, &name, listed, &platforms).await?,
+        };
         Ok(Chosen {
             title,
             name,

@@ -11,7 +11,8 @@ use airdock_bundle::document::{Descriptor, Document};
 use airdock_bundle::limits as documents;
 use airdock_bundle::name::Name;
 
-use super::{MANIFESTS, PullError, Registries, Small, missing_as_none};
+use super::{Fault, MANIFESTS, PullError, Registries, Small, missing_as_none};
+use crate::pull::limits;
 
 /// Signatures, attestations and SBOMs of cosign.
 const COSIGN: [&str; 3] = ["sig", "att", "sbom"];
@@ -21,6 +22,13 @@ const COSIGN: [&str; 3] = ["sig", "att", "sbom"];
 pub struct Referrer {
     pub descriptor: Descriptor,
     pub name: Option<Name>,
+}
+
+/// Part of a list.
+#[derive(Default)]
+struct Page {
+    listed: Vec<Descriptor>,
+    next: Option<String>,
 }
 
 impl Registries {
@@ -54,19 +62,34 @@ impl Registries {
 
     /// What the registry lists, or the index under the tag that stands in for a list.
     async fn listed(&self, name: &Name, subject: &Digest) -> Result<Vec<Descriptor>, PullError> {
-        let api = self.index(name, format!("referrers/{subject}")).await;
-        match missing_as_none(api)? {
-            Some(listed) => Ok(listed),
-            None => {
-                let fallback = self
-                    .index(name, format!("manifests/{}", tag(subject)))
-                    .await;
-                Ok(missing_as_none(fallback)?.unwrap_or_default())
+        let question = format!("referrers/{subject}");
+        let first = self.page(name, question.clone()).await;
+        let Some(Page {
+            mut listed,
+            mut next,
+        }) = unknown_as_none(first)?
+        else {
+            let fallback = self.page(name, format!("manifests/{}", tag(subject)));
+            let fallback = missing_as_none(fallback.await)?.flatten();
+            return Ok(fallback.map(|page| page.listed).unwrap_or_default());
+        };
+        let mut pages = 1;
+        while let Some(query) = next {
+            if pages == limits::PAGES || listed.len() > documents::DESCRIPTORS {
+                return Err(endless(name));
             }
+            let page = self.page(name, format!("{question}?{query}")).await?;
+            let page = page.unwrap_or_default();
+            listed.extend(page.listed);
+            next = page.next;
+            pages += 1;
         }
+        Ok(listed)
     }
 
-    async fn index(&self, name: &Name, path: String) -> Result<Vec<Descriptor>, PullError> {
+    /// `None` where the answer isn't a list: a registry that doesn't know the question may say
+    /// anything.
+    async fn page(&self, name: &Name, path: String) -> Result<Option<Page>, PullError> {
         let small = Small {
             path,
             accept: Some(MANIFESTS),
@@ -75,10 +98,12 @@ impl Registries {
             subject: name.to_string(),
         };
         let answer = self.small(name, &small).await?;
-        // A registry that doesn't know the question may answer it with anything.
         Ok(match Document::parse(&answer.bytes, "") {
-            Ok(Document::Index(index)) => index.manifests,
-            Ok(Document::Manifest(_)) | Err(_) => Vec::new(),
+            Ok(Document::Index(index)) => Some(Page {
+                listed: index.manifests,
+                next: answer.next,
+            }),
+            Ok(Document::Manifest(_)) | Err(_) => None,
         })
     }
 
@@ -91,6 +116,27 @@ impl Registries {
             descriptor,
             name: Some(name),
         }))
+    }
+}
+
+/// Registries that are too old for the question say so in several ways.
+fn unknown_as_none(answer: Result<Option<Page>, PullError>) -> Result<Option<Page>, PullError> {
+    const UNKNOWN: [u16; 3] = [400, 405, 406];
+    match missing_as_none(answer) {
+        Err(error) if matches!(&error.fault, Fault::Status { status, .. } if UNKNOWN.contains(status)) => {
+            Ok(None)
+        }
+        answer => Ok(answer?.flatten()),
+    }
+}
+
+fn endless(name: &Name) -> PullError {
+    PullError {
+        subject: name.to_string(),
+        host: name.domain().to_owned(),
+        fault: Fault::Malformed {
+            what: "a list of what refers to an image goes on and on".to_owned(),
+        },
     }
 }
 
