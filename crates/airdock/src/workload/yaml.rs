@@ -1,7 +1,7 @@
 //! YAML documents as trees, within limits. JSON is YAML too.
 //!
-//! Aliases share what they stand for, so a short text can't become a large tree. Whoever walks one
-//! counts what it meets.
+//! Aliases share what they stand for, so a short text can't become a large tree, and count with their
+//! height, so that it can't become a deep one. Whoever walks one counts what it meets.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -85,14 +85,30 @@ fn broken(error: &ScanError) -> WorkloadError {
 struct Tree {
     documents: Vec<Rc<Value>>,
     open: Vec<Open>,
-    anchors: HashMap<usize, Rc<Value>>,
+    anchors: HashMap<usize, Tall>,
     values: usize,
+}
+
+/// A value, and the levels in it.
+#[derive(Clone)]
+struct Tall {
+    value: Rc<Value>,
+    height: usize,
+}
+
+impl Tall {
+    fn flat(value: Value) -> Self {
+        let (value, height) = (Rc::new(value), 0);
+        Self { value, height }
+    }
 }
 
 /// A list or a map that isn't over yet.
 struct Open {
     anchor: usize,
     content: Content,
+    /// Of the tallest value in it.
+    height: usize,
 }
 
 enum Content {
@@ -107,17 +123,14 @@ enum Content {
 impl Tree {
     fn take(&mut self, event: Event<'_>, line: usize) -> Result<(), WorkloadError> {
         self.values += 1;
-        if self.values > VALUES || self.open.len() > DEPTH {
-            return Err(WorkloadError::TooMuch { line });
-        }
         match event {
             Event::DocumentStart(_) => self.anchors.clear(),
             Event::Scalar(text, style, anchor, _) => {
-                self.add(anchor, Rc::new(scalar(&text, style)));
+                self.add(anchor, Tall::flat(scalar(&text, style)));
             }
             Event::Alias(anchor) => {
                 let value = self.anchors.get(&anchor).cloned();
-                self.add(0, value.unwrap_or_else(|| Rc::new(Value::Null)));
+                self.add(0, value.unwrap_or_else(|| Tall::flat(Value::Null)));
             }
             Event::SequenceStart(anchor, _) => self.begin(anchor, Content::List(Vec::new())),
             Event::MappingStart(anchor, _) => {
@@ -127,32 +140,50 @@ impl Tree {
             Event::SequenceEnd | Event::MappingEnd => self.end(),
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
         }
+        let height = self.open.last().map_or(0, |open| open.height);
+        if self.values > VALUES || self.open.len() + height > DEPTH {
+            return Err(WorkloadError::TooMuch { line });
+        }
         Ok(())
     }
 
     fn begin(&mut self, anchor: usize, content: Content) {
-        self.open.push(Open { anchor, content });
+        let height = 0;
+        self.open.push(Open {
+            anchor,
+            content,
+            height,
+        });
     }
 
     fn end(&mut self) {
-        let Some(Open { anchor, content }) = self.open.pop() else {
+        let Some(open) = self.open.pop() else {
             return;
         };
+        let Open {
+            anchor, content, ..
+        } = open;
         let value = match content {
             Content::List(values) => Value::List(values),
             Content::Map { pairs, .. } => Value::Map(pairs),
         };
-        self.add(anchor, Rc::new(value));
+        let (value, height) = (Rc::new(value), open.height + 1);
+        self.add(anchor, Tall { value, height });
     }
 
-    fn add(&mut self, anchor: usize, value: Rc<Value>) {
+    fn add(&mut self, anchor: usize, tall: Tall) {
         if anchor != 0 {
-            self.anchors.insert(anchor, Rc::clone(&value));
+            self.anchors.insert(anchor, tall.clone());
         }
-        match self.open.last_mut().map(|open| &mut open.content) {
-            None => self.documents.push(value),
-            Some(Content::List(values)) => values.push(value),
-            Some(Content::Map { pairs, key }) => match key.take() {
+        let Tall { value, height } = tall;
+        let Some(open) = self.open.last_mut() else {
+            self.documents.push(value);
+            return;
+        };
+        open.height = open.height.max(height);
+        match &mut open.content {
+            Content::List(values) => values.push(value),
+            Content::Map { pairs, key } => match key.take() {
                 None => *key = Some(value.text().map(str::to_owned)),
                 Some(Some(name)) => pairs.push((name, value)),
                 Some(None) => {}

@@ -146,6 +146,19 @@ fn aliases_can_not_make_a_small_file_large() {
         text.push_str(&format!("a{n}: &a{n} [{before}]\n"));
     }
     assert!(found(&text).remove(0).contains("aliases repeat"));
-    let deep = format!("a: {}{}", "[".repeat(5000), "]".repeat(5000));
-    assert!(found(&deep).remove(0).starts_with("error"));
+}
+
+#[test]
+fn no_file_is_too_deep_to_walk() {
+    let nested = format!("a: {}{}", "[".repeat(5000), "]".repeat(5000));
+    // Each alias goes one level deeper, in keys, which nobody walks, until the last.
+    let links = (1..200_000).map(|n| format!("? &a{n} [*a{}]\n: x\n", n - 1));
+    let chain = format!(
+        "? &a0 x\n: x\n{}last: [*a199999]\n",
+        links.collect::<String>()
+    );
+    for (text, said) in [(nested, "recursion limit"), (chain, "levels deep")] {
+        let error = found(&text).remove(0);
+        assert!(error.contains(said), "{error}");
+    }
 }
