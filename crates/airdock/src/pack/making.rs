@@ -130,15 +130,14 @@ impl<'a> Making<'a> {
             let images = images.unwrap_or_default();
             return Err(PackError::Write { images, error });
         };
-        let needs = |chosen: &Chosen| chosen.selected.layers.contains_key(digest);
-        let failed = self.chosen.iter().filter(|chosen| needs(chosen));
+        let failed = self.chosen.iter().filter(|chosen| chosen.needs(digest));
         let failed = failed.map(|chosen| Failed {
             image: chosen.title.clone(),
             reason: error.to_string(),
         });
         self.failed.extend(failed);
         let before = self.chosen.len();
-        self.chosen.retain(|chosen| !needs(chosen));
+        self.chosen.retain(|chosen| !chosen.needs(digest));
         if self.chosen.len() == before {
             let images = Vec::new();
             return Err(PackError::Write { images, error });
@@ -149,7 +148,7 @@ impl<'a> Making<'a> {
     fn needing(&self, digest: &Digest) -> Vec<String> {
         let chosen = self.chosen.iter();
         chosen
-            .filter(|chosen| chosen.selected.layers.contains_key(digest))
+            .filter(|chosen| chosen.needs(digest))
             .map(|chosen| chosen.title.clone())
             .collect()
     }

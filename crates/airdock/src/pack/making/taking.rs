@@ -27,9 +27,22 @@ pub(in crate::pack) struct Chosen {
     pub(in crate::pack) selected: Selected,
 }
 
+impl Chosen {
+    /// Whether it has this layer, wherever that comes from.
+    pub(super) fn needs(&self, layer: &Digest) -> bool {
+        let Selected {
+            layers, elsewhere, ..
+        } = &self.selected;
+        layers.contains_key(layer) || elsewhere.contains_key(layer)
+    }
+}
+
 impl Making<'_> {
     /// Takes several at a time, in their order; where a failure is the end, none after it.
-    pub(super) async fn take_all(&self, sought: Vec<Sought>) -> Vec<(String, Result<Chosen, SelectError>)> {
+    pub(super) async fn take_all(
+        &self,
+        sought: Vec<Sought>,
+    ) -> Vec<(String, Result<Chosen, SelectError>)> {
         let taking = stream::iter(sought).map(|sought| async move {
             let title = sought.title();
             (title, self.take(sought).await)

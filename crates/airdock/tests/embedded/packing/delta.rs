@@ -9,7 +9,7 @@ use super::{packed, write};
 use crate::support::{DEADLINE, airdock, airdock_json, names_in, started, store_of, text};
 
 const LAYERS: u64 = 40;
-const SIZE: usize = 20_000;
+pub(crate) const SIZE: usize = 20_000;
 
 pub(crate) fn tests(suite: Suite) -> Suite {
     suite

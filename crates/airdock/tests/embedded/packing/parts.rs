@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use airdock_testkit::fixture::{Bundle, Image, Layer};
+use airdock_testkit::fixture::{Bundle, Image, Layer, blob_path};
 use airdock_testkit::process::Ended;
 use airdock_testkit::{Outcome, Suite, wait};
 use serde_json::Value;
 
-use super::delta::version;
+use super::delta::{SIZE, version};
 use super::{files, packed, write};
-use crate::support::{DEADLINE, airdock, airdock_json, names_in, started, store_of, text};
+use crate::support::{DEADLINE, airdock, airdock_json, names_in, small, started, store_of, text};
 
 pub(crate) fn tests(suite: Suite) -> Suite {
     suite
@@ -19,6 +19,7 @@ pub(crate) fn tests(suite: Suite) -> Suite {
             &[],
             merged_delta,
         )
+        .test("a_damaged_base_costs_a_merge_only_its_images", &[], damaged)
         .test("of_two_images_with_one_name_a_merge_tells", &[], conflict)
         .test("parts_fit_and_come_to_the_whole_in_any_order", &[], split)
         .test("a_layer_that_fits_into_no_part_is_named", &[], too_small)
@@ -86,6 +87,27 @@ fn merged_delta(dir: &Path) -> Outcome {
     // What nobody has stays left out.
     done(&["merge", "-o", text(&alone), text(&delta)]);
     assert_eq!(std::fs::read(alone)?, std::fs::read(delta)?);
+    Ok(())
+}
+
+fn damaged(dir: &Path) -> Outcome {
+    let full = write(dir, "full.tar", &version(2).oci())?;
+    let base = write(dir, "base.tar", &version(1).oci())?;
+    let delta = dir.join("delta.tar");
+    packed(&delta, &full, &["--base", text(&base)]);
+    let layer = blob_path(Layer::noise(1, SIZE).digest());
+    let base = write(dir, "base.tar", &version(1).oci().flipped(&layer, 100))?;
+    let other = write(dir, "other.tar", &small("example.com/good:1", "good").oci())?;
+    let out = dir.join("out.tar");
+    let paths = [&delta, &base, &other].map(|path| text(path));
+    let args = [&["merge", "-o", text(&out)], &paths[..]].concat();
+    let (code, said) = run(&args);
+    assert_eq!(code, 7, "{said}");
+    let needing = "needed by example.com/app:2, example.com/app:1";
+    assert!(said.contains(needing), "{said}");
+    let (code, said) = run(&[&args[..], &["--keep-going"]].concat());
+    assert_eq!(code, 3, "{said}");
+    assert!(said.contains("packed example.com/good:1 "), "{said}");
     Ok(())
 }
 
