@@ -4,6 +4,7 @@ mod challenge;
 mod token;
 
 use std::collections::HashMap;
+use std::sync::{self, Arc, PoisonError};
 use std::time::Instant;
 
 use base64::Engine as _;
@@ -22,8 +23,14 @@ use challenge::{Challenge, Scheme};
 /// What was accepted, by repository.
 pub(super) struct Auth {
     keys: Keys,
-    known: Mutex<HashMap<Place, Known>>,
+    /// Held while a credential is looked for: a helper may ask a person to unlock a key ring, who
+    /// wants to be asked once at a time.
+    looking: Mutex<()>,
+    known: sync::Mutex<HashMap<Place, Slot>>,
 }
+
+/// Locked while a token is fetched: others who need it wait for this one.
+type Slot = Arc<Mutex<Option<Known>>>;
 
 /// A header that shows who we are.
 #[derive(Clone)]
@@ -38,14 +45,21 @@ impl Auth {
     pub(super) fn new() -> Self {
         Self {
             keys: Keys::from_environment(),
-            known: Mutex::new(HashMap::new()),
+            looking: Mutex::new(()),
+            known: sync::Mutex::default(),
         }
     }
 
     /// What a repository accepted before, if it still holds.
     pub(super) async fn known(&self, place: &Place) -> Option<Known> {
-        let known = self.known.lock().await;
-        known.get(place).filter(|known| known.holds()).cloned()
+        let slot = self.slot(place);
+        let known = slot.lock().await;
+        known.clone().filter(Known::holds)
+    }
+
+    fn slot(&self, place: &Place) -> Slot {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(place.clone()).or_default())
     }
 
     /// What answers a registry's challenge. `tried` is what it has just refused.
@@ -59,19 +73,24 @@ impl Auth {
         challenged: &Response,
         tried: Option<&Known>,
     ) -> Result<Known, Fault> {
-        // Held while a token is fetched: others who need it wait for this one.
-        let mut known = self.known.lock().await;
-        if let Some(other) = known.get(place).filter(|known| known.holds())
+        let slot = self.slot(place);
+        let mut known = slot.lock().await;
+        if let Some(other) = known.as_ref().filter(|known| known.holds())
             && tried.is_none_or(|tried| tried.header != other.header)
         {
             return Ok(other.clone());
         }
         let url = challenged.url().as_str();
         let challenge = strongest(challenged);
-        let found = self.keys.find(&place.authority, &place.path).await?;
+        let found = self.credential(place).await?;
         let fresh = self.fresh(http, place, url, challenge, found).await?;
-        known.insert(place.clone(), fresh.clone());
+        *known = Some(fresh.clone());
         Ok(fresh)
+    }
+
+    async fn credential(&self, place: &Place) -> Result<Option<Origin>, Fault> {
+        let _one = self.looking.lock().await;
+        Ok(self.keys.find(&place.authority, &place.path).await?)
     }
 
     async fn fresh(

@@ -3,9 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use airdock_testkit::fixture::Image;
-use airdock_testkit::{Outcome, Suite};
+use airdock_testkit::{Outcome, Suite, wait};
 
 use crate::proxy::{Action, Answer, Proxy, Request};
 use crate::registry::{Options, PASSWORD, Registry, USER};
@@ -26,6 +28,11 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .test("a_wrong_password_is_said_with_its_file", NEEDS, wrong)
         .test("a_credential_helper_is_asked", NEEDS, helper)
         .test("a_token_is_fetched_and_used_again", NEEDS, token)
+        .test(
+            "tokens_for_several_repositories_come_at_once",
+            NEEDS,
+            several,
+        )
         .test("an_identity_token_is_exchanged", NEEDS, identity)
         .test("a_token_that_is_over_is_renewed", NEEDS, renewed)
         .test("a_refused_token_is_said", NEEDS, refused)
@@ -194,6 +201,22 @@ fn token(dir: &Path) -> Outcome {
     let calls = proxy.calls("/v2/");
     let basic = |call: &&crate::proxy::Call| call.request.header("authorization").contains("Basic");
     assert_eq!(calls.iter().filter(basic).count(), 0);
+    Ok(())
+}
+
+fn several(dir: &Path) -> Outcome {
+    let asked = AtomicUsize::new(0);
+    // Nobody gets one before both have asked.
+    let may = move |_: &Request| {
+        asked.fetch_add(1, Ordering::SeqCst);
+        let both = || (asked.load(Ordering::SeqCst) >= 2).then_some(());
+        wait::until("both to ask", Duration::from_secs(20), both).is_ok()
+    };
+    let (registry, proxy, one) = tokens(dir, 300, may)?;
+    registry.push("y:1", Image::small("two"))?;
+    let other = proxy.name("y:1");
+    let packed = Pack::of(dir, &["--plain-http", &one, &other]).run()?.good();
+    assert_eq!(packed.digest(&other), digest_of("two"));
     Ok(())
 }
 
