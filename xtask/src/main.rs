@@ -21,7 +21,7 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask")]
 enum Command {
-    /// Installs what tests need: Debian packages (as root), containerd's releases.
+    /// Gets what tests need: Debian packages (as root), daemons that no service starts.
     Setup,
     /// Set-up, then every test; ends with one line of sums.
     Test,

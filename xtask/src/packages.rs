@@ -9,18 +9,18 @@ use anyhow::bail;
 
 use crate::shell;
 
-/// Packages, and what shows that each is there.
-const PACKAGES: [(&str, Need); 15] = [
+/// Packages, and what shows that each is there. None starts a service: what does is unpacked by
+/// [`daemons`](crate::daemons). Podman needs conmon, and its libraries are skopeo's as well.
+const PACKAGES: [(&str, Need); 14] = [
     ("bzip2", Need::Program("bzip2")),
+    ("conmon", Need::Program("conmon")),
     ("containernetworking-plugins", Need::Cni),
-    ("docker.io", Need::Program("dockerd")),
-    ("docker-registry", Need::Program("docker-registry")),
     ("lz4", Need::Program("lz4")),
     ("openssl", Need::Program("openssl")),
-    ("podman", Need::Program("podman")),
     ("python3", Need::Program("python3")),
     ("python3-yaml", Need::Yaml),
     ("rpm", Need::Program("rpm")),
+    ("rsync", Need::Program("rsync")),
     ("runc", Need::Program("runc")),
     ("skopeo", Need::Program("skopeo")),
     ("umoci", Need::Program("umoci")),

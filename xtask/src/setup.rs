@@ -1,4 +1,4 @@
-//! What tests need from the machine: packages of the system, and containerd's releases.
+//! What tests need from the machine: packages of the system, and daemons that nothing starts.
 //!
 //! Nothing here is needed to build. What can't be had is said, and the tests that need it are
 //! skipped visibly.
@@ -20,7 +20,7 @@ pub(crate) fn run() -> ExitCode {
 pub(crate) fn missing() -> usize {
     // A step says how it ended; what follows may well do without it.
     let _ = step("packages", packages::install);
-    let _ = step("containerd's releases", daemons::fetch);
+    let _ = step("daemons", daemons::fetch);
     let missing: Vec<String> = packages::missing().chain(daemons::missing()).collect();
     for what in &missing {
         say(&format!("could not be had: {what}; its tests are skipped"));

@@ -23,33 +23,32 @@ struct Archive {
     signed_by: Option<String>,
 }
 
-/// apt with lists of its own.
+/// A suite, and apt with lists of its own.
 #[derive(Debug)]
-pub(crate) struct Suites {
+pub(crate) struct Suite {
     dir: TempDir,
 }
 
-impl Suites {
-    /// Reads the lists of these suites.
-    pub(crate) fn open(suites: &[&str]) -> anyhow::Result<Self> {
+impl Suite {
+    /// Reads the lists of a suite.
+    pub(crate) fn open(name: &str) -> anyhow::Result<Self> {
         let archive = machine_archive()?;
         let dir = tempfile::tempdir()?;
         for below in ["lists/partial", "cache/archives/partial", "packages"] {
             fs::create_dir_all(dir.path().join(below))?;
         }
-        fs::write(dir.path().join("suites.sources"), archive.stanza(suites))?;
+        fs::write(dir.path().join("suites.sources"), archive.stanza(name))?;
         let opened = Self { dir };
         shell::read(opened.apt_get().arg("update"))?;
         Ok(opened)
     }
 
-    /// Unpacks a package of a suite below `into`, without installing it.
-    pub(crate) fn unpack(&self, package: &str, suite: &str, into: &Path) -> anyhow::Result<()> {
+    /// Unpacks a package below `into`, without installing it.
+    pub(crate) fn unpack(&self, package: &str, into: &Path) -> anyhow::Result<()> {
         let packages = self.dir.path().join("packages");
-        let download = format!("{package}/{suite}");
         let mut apt_get = self.apt_get();
-        shell::read(apt_get.args(["download", &download]).current_dir(&packages))?;
-        let name = only_file(&packages)?.with_context(|| format!("{download}: nothing came"))?;
+        shell::read(apt_get.args(["download", package]).current_dir(&packages))?;
+        let name = only_file(&packages)?.with_context(|| format!("{package}: nothing came"))?;
         fs::create_dir_all(into)?;
         shell::read(Command::new("dpkg").arg("-x").arg(&name).arg(into))?;
         Ok(fs::remove_file(name)?)
@@ -83,15 +82,14 @@ impl Suites {
 
 impl Archive {
     /// The deb822 form (sources.list(5)).
-    fn stanza(&self, suites: &[&str]) -> String {
+    fn stanza(&self, suite: &str) -> String {
         let signed_by = self
             .signed_by
             .iter()
             .map(|key| format!("Signed-By: {key}\n"));
         format!(
-            "Types: deb\nURIs: {}\nSuites: {}\nComponents: main\n{}",
+            "Types: deb\nURIs: {}\nSuites: {suite}\nComponents: main\n{}",
             self.uri,
-            suites.join(" "),
             signed_by.collect::<String>()
         )
     }

@@ -17,6 +17,7 @@ pub mod process;
 #[cfg(feature = "proxy")]
 pub mod proxy;
 pub mod suite;
+pub mod unpacked;
 pub mod wait;
 
 pub use containerd::Version;

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::containerd::{Installed, Version};
-use crate::examples;
+use crate::{examples, unpacked};
 
 /// Where Debian puts the CNI plugins.
 pub const CNI_PLUGINS: &str = "/usr/lib/cni";
@@ -68,11 +68,12 @@ pub fn missing(needs: &[Need]) -> Option<String> {
     needs.iter().find_map(|need| need.missing())
 }
 
-/// Path of an executable in PATH or in the system's folders for daemons.
+/// Path of an executable in PATH, in the system's folders for daemons, or unpacked.
 pub fn program(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path)
         .chain(MORE_PATH.map(PathBuf::from))
+        .chain(unpacked::bins())
         .map(|dir| dir.join(name))
         .find(|path| is_executable(path))
 }

@@ -5,13 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use airdock_testkit::containerd::Installed;
 use airdock_testkit::fixture::{Bundle, Image, Target};
 use airdock_testkit::needs::program;
 use airdock_testkit::process::{Running, Signal};
 use airdock_testkit::wait::DEADLINE;
-use airdock_testkit::{Need, Outcome, Suite};
+use airdock_testkit::{Need, Outcome, Suite, Version, unpacked};
 
-use super::readers::{done, image, source};
+use super::readers::{image, source};
 use super::{packed, write};
 use crate::support::text;
 
@@ -22,7 +23,11 @@ const DOCKER: &[Need] = &[
     Need::Program("docker"),
     Need::Program("dockerd"),
     Need::Program("unshare"),
+    Need::Containerd(CONTAINERD),
 ];
+
+/// The containerd that Debian's Docker starts for itself.
+const CONTAINERD: Version = Version::V1_6;
 
 const ONE: &str = "example.com/x:one";
 const TWO: &str = "example.com/y:two";
@@ -49,6 +54,15 @@ fn pair(dir: &Path) -> io::Result<PathBuf> {
 fn ids() -> [(&'static str, String); 2] {
     let id = |image: Image| image.config().digest().to_owned();
     [(ONE, id(image())), (TWO, id(Image::small("y")))]
+}
+
+/// Runs a program that must succeed; what it prints.
+fn done(name: &str, args: &[&str]) -> String {
+    let mut command = unpacked::command(name, &[]).expect("it is there");
+    let output = command.args(args).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name}: {said}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Runs podman with everything that it keeps below `dir`.
@@ -157,7 +171,8 @@ fn command(home: &Path, host: &str) -> io::Result<Command> {
     let script = "if [ -d /etc/docker ]; then mount -t tmpfs none /etc/docker || exit; fi; \
         mount -t tmpfs none /run && exec \"$@\"";
     let dockerd = program("dockerd").ok_or(io::ErrorKind::NotFound)?;
-    let mut command = Command::new("unshare");
+    let containerd = Installed::find(CONTAINERD).ok_or(io::ErrorKind::NotFound)?;
+    let mut command = unpacked::command("unshare", &[containerd.bin])?;
     command.args(["--mount", "sh", "-c", script, "sh", text(&dockerd)]);
     command.args(["--config-file", text(&settings), "--host", host]);
     command.args(["--data-root", text(&root), "--exec-root", text(&run)]);
