@@ -133,15 +133,19 @@ impl Case {
                 cold("A inside .tar.zst", Name::Zstd, goal(1.6)),
                 cold("A inside .tar.gz", Name::Gzip, goal(1.6)),
             ],
-            Self::K => vec![Pair {
-                other: Side::Push,
-                times: beside,
-                ..cold(
-                    "A, against the blobs alone from a bare writer",
-                    Name::A,
-                    is_new.then_some(Goal::Within(1.25)),
-                )
-            }],
+            Self::K => {
+                let within = is_new.then_some(Goal::Within(1.25));
+                let a = "A, against the blobs alone from a bare writer";
+                let b = "B, against the blobs alone from a bare writer";
+                let bare = |pair| Pair {
+                    other: Side::Push,
+                    times: beside,
+                    ..pair
+                };
+                [cold(a, Name::A, within), cold(b, Name::B, None)]
+                    .map(bare)
+                    .to_vec()
+            }
             Self::D | Self::G | Self::H | Self::I | Self::J | Self::L => Vec::new(),
         }
     }

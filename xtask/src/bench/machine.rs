@@ -40,7 +40,8 @@ Absolute times mean little: what counts is the ratio of two medians, from runs t
 one machine. Each run has a containerd of its own with a fresh store; bundles are in the page
 cache for both sides; what earlier runs left to write is written before. Bytes read are those of
 `read(2)` and its kin by `/proc/PID/io`; bytes sent are those that `airdock load` reports, and all
-bytes written for the others. Where two figures stand, the first is airdock's.
+bytes written for the others. Processor time is that of a program with what feeds it, and that of
+the daemon while it runs. Where two figures stand, the first is airdock's.
 
 ";
 

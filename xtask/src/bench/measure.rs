@@ -23,6 +23,8 @@ pub(super) struct Measured {
     pub io: Io,
     /// The most memory that it had at once, in bytes.
     pub peak: u64,
+    /// Processor time, that of what feeds it among it.
+    pub processor: Duration,
     /// Its standard output.
     pub stdout: String,
 }
@@ -76,14 +78,16 @@ pub(super) fn run(command: &mut Command) -> anyhow::Result<Measured> {
     let elapsed = started.elapsed();
     drop(watchdog);
     let io = Io::of(child.id())?;
-    let (status, peak) = reap(pid)?;
+    let (status, usage) = reap(pid)?;
     if !status.success() {
         bail!("{command:?}: {status}: {}", text(&mut stderr)?);
     }
     Ok(Measured {
         elapsed,
         io,
-        peak,
+        // Linux gives it in KiB (getrusage(2)).
+        peak: u64::try_from(usage.ru_maxrss)? << 10,
+        processor: processor(&usage)?,
         stdout: text(&mut stdout)?,
     })
 }
@@ -111,11 +115,36 @@ pub(super) fn run_piped(feeder: &mut Command, command: &mut Command) -> anyhow::
     let mut feeder = feeder.stdout(Stdio::piped()).spawn()?;
     let pipe = feeder.stdout.take().context("no standard output")?;
     let measured = run(command.stdin(pipe));
-    let fed = feeder.wait()?;
+    let (fed, usage) = reap(pid(&feeder)?)?;
     if !fed.success() {
         bail!("what feeds {command:?}: {fed}");
     }
-    measured
+    let mut measured = measured?;
+    measured.processor += processor(&usage)?;
+    Ok(measured)
+}
+
+/// What a process that lives has used so far, threads that have ended among it.
+pub(super) fn processor_time(pid: u32) -> anyhow::Result<Duration> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The name stands in parentheses, and may hold any character (proc_pid_stat(5)).
+    let (_, behind) = text.rsplit_once(')').context("no name")?;
+    let user_and_system = behind.split_whitespace().skip(11).take(2);
+    let mut ticks = 0;
+    for time in user_and_system {
+        ticks += time.parse::<u64>()?;
+    }
+    let a_second = rustix::param::clock_ticks_per_second();
+    Ok(Duration::from_millis(ticks * 1000 / a_second))
+}
+
+fn processor(usage: &libc::rusage) -> anyhow::Result<Duration> {
+    let time = |value: libc::timeval| -> anyhow::Result<Duration> {
+        let microseconds = u64::try_from(value.tv_usec)?;
+        let seconds = Duration::from_secs(u64::try_from(value.tv_sec)?);
+        Ok(seconds + Duration::from_micros(microseconds))
+    };
+    Ok(time(usage.ru_utime)? + time(usage.ru_stime)?)
 }
 
 /// Writes what is dirty, so that no run pays for the one before.
@@ -145,9 +174,9 @@ fn text(file: &mut fs::File) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// The end of a child that has ended, and the most memory that it had, in bytes.
+/// The end of a child that has ended, or ends, and what it has used.
 #[expect(unsafe_code, reason = "wait4 is in none of the safe wrappers")]
-fn reap(pid: Pid) -> anyhow::Result<(ExitStatus, u64)> {
+fn reap(pid: Pid) -> anyhow::Result<(ExitStatus, libc::rusage)> {
     let mut status = 0;
     // SAFETY: all bits zero is a value of this struct of numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -156,9 +185,7 @@ fn reap(pid: Pid) -> anyhow::Result<(ExitStatus, u64)> {
     if reaped != pid.as_raw_pid() {
         return Err(std::io::Error::last_os_error().into());
     }
-    // Linux gives it in KiB (getrusage(2)).
-    let peak = u64::try_from(usage.ru_maxrss)? << 10;
-    Ok((ExitStatus::from_raw(status), peak))
+    Ok((ExitStatus::from_raw(status), usage))
 }
 
 #[cfg(test)]
@@ -172,6 +199,28 @@ mod tests {
         assert_eq!(measured.stdout, "5000000\n");
         assert!(measured.io.read >= 10_000_000, "{:?}", measured.io);
         assert!(measured.peak > 100 << 10);
+    }
+
+    #[test]
+    fn processor_time_is_that_of_both_ends_of_a_pipe() {
+        let busy = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        let mut feeder = Command::new("sh");
+        let fed = run_piped(feeder.args(["-c", busy]), &mut Command::new("cat")).unwrap();
+        let fed_by_nothing = run_piped(&mut Command::new("true"), &mut Command::new("cat"));
+        assert!(fed.processor > fed_by_nothing.unwrap().processor * 5);
+    }
+
+    #[test]
+    fn a_living_process_is_asked_for_its_processor_time() {
+        let own = std::process::id();
+        let before = processor_time(own).unwrap();
+        let busy =
+            |so_far: u64| (0..1_000_000).fold(so_far, |sum, n| std::hint::black_box(sum ^ n));
+        let mut sum = 0;
+        while processor_time(own).unwrap() <= before {
+            sum = busy(sum);
+        }
+        assert!(processor_time(own).unwrap() < Duration::from_secs(3600));
     }
 
     #[test]

@@ -54,6 +54,8 @@ fn compare(bench: &Bench, version: Version, pair: &Pair) -> anyhow::Result<Row> 
         }
     }
     let [ours, theirs] = runs;
+    let (ours, our_daemons): (Vec<_>, Vec<_>) = ours.into_iter().unzip();
+    let (theirs, their_daemons): (Vec<_>, Vec<_>) = theirs.into_iter().unzip();
     let both = |figure: fn(Side, &[Measured]) -> String| {
         let ours = figure(Side::Airdock, &ours);
         format!("{ours}, {}", figure(pair.other, &theirs))
@@ -69,19 +71,34 @@ fn compare(bench: &Bench, version: Version, pair: &Pair) -> anyhow::Result<Row> 
         read: both(|_, runs| most(runs, |run| run.io.read)),
         sent: both(|side, runs| most(runs, |run| side.sent(run))),
         memory: both(|_, runs| most(runs, |run| run.peak)),
+        processor: format!(
+            "{}, {}",
+            processor(&ours, &our_daemons),
+            processor(&theirs, &their_daemons)
+        ),
         ..Row::default()
     })
 }
 
-/// One run on a fresh store, with everything that went before it on the disk.
-fn once(bench: &Bench, version: Version, pair: &Pair, side: Side) -> anyhow::Result<Measured> {
+/// One run on a fresh store, with everything that went before it on the disk; and the daemon's
+/// processor time.
+fn once(
+    bench: &Bench,
+    version: Version,
+    pair: &Pair,
+    side: Side,
+) -> anyhow::Result<(Measured, Duration)> {
     bench.bundles.get(pair.bundle)?.warm()?;
     let daemon = Daemon::start(version)?;
     if let Some(before) = pair.before {
         side.bring(bench, &daemon, before)?;
     }
     measure::settle(daemon.home())?;
-    side.bring(bench, &daemon, pair.bundle)
+    let pid = daemon.pid().context("no daemon")?;
+    let before = measure::processor_time(pid)?;
+    let measured = side.bring(bench, &daemon, pair.bundle)?;
+    let used = measure::processor_time(pid)?.saturating_sub(before);
+    Ok((measured, used))
 }
 
 impl Pair {
@@ -112,6 +129,13 @@ impl Side {
             Self::Push => "bare writer",
         }
     }
+}
+
+/// `0.25 + 0.75 s`: the program's, and the daemon's meanwhile.
+fn processor(runs: &[Measured], daemons: &[Duration]) -> String {
+    let own: Vec<f64> = runs.iter().map(|run| run.processor.as_secs_f64()).collect();
+    let daemon: Vec<f64> = daemons.iter().map(Duration::as_secs_f64).collect();
+    format!("{:.2} + {:.2} s", median(&own), median(&daemon))
 }
 
 fn times(runs: &[Measured]) -> Vec<Duration> {

@@ -30,6 +30,9 @@ pub(super) struct Row {
     pub sent: String,
     /// Peak resident memory of each side.
     pub memory: String,
+    /// Processor time of each side, and of the daemon meanwhile.
+    #[serde(default)]
+    pub processor: String,
     /// It could not be measured; the title says why.
     pub failed: bool,
 }
@@ -54,7 +57,7 @@ impl Row {
         }
     }
 
-    fn cells(&self) -> [&str; 10] {
+    fn cells(&self) -> [&str; 11] {
         [
             &self.case,
             &self.title,
@@ -66,6 +69,7 @@ impl Row {
             &self.read,
             &self.sent,
             &self.memory,
+            &self.processor,
         ]
     }
 }
@@ -106,8 +110,8 @@ impl Rows {
     pub(super) fn table(&self) -> String {
         let head = "\
             | case | what | containerd | airdock: median (least–most) | other | ratio | to reach \
-            | read | sent | peak memory |\n\
-            |---|---|---|---|---|---|---|---|---|---|\n";
+            | read | sent | peak memory | processor: program + daemon |\n\
+            |---|---|---|---|---|---|---|---|---|---|---|\n";
         let lines = self.rows.iter().map(|row| format!("{row}\n"));
         lines.fold(head.to_owned(), |table, line| table + &line)
     }
