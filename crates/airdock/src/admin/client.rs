@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
-use hyper::Request;
 use hyper::client::conn::http1;
+use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
 
@@ -19,7 +19,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// Why the agent can't be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody listens.
+    /// Nobody listens, or who did went away.
     #[error(
         "no agent answers at {}: {source}; is `airdock watch` running? (another socket: --socket)",
         socket.display()
@@ -46,14 +46,15 @@ pub async fn status(socket: &Path) -> Result<Status, ClientError> {
         socket: socket.to_owned(),
         reason,
     };
-    let stream = UnixStream::connect(socket).await;
-    let stream = stream.map_err(|source| ClientError::NoAgent {
+    let answer = tokio::time::timeout(ANSWER, get(socket, "/v1/status")).await;
+    let answer = answer.map_err(|_| unusable("it took too long".to_owned()))?;
+    let (code, body) = answer.map_err(|source| ClientError::NoAgent {
         socket: socket.to_owned(),
         source,
     })?;
-    let body = tokio::time::timeout(ANSWER, get(stream, "/v1/status")).await;
-    let body = body.map_err(|_| unusable("it took too long".to_owned()))?;
-    let body = body.map_err(|error| unusable(error.to_string()))?;
+    if !code.is_success() {
+        return Err(unusable(code.to_string()));
+    }
     let status: Status =
         serde_json::from_slice(&body).map_err(|error| unusable(error.to_string()))?;
     if status.version != VERSION {
@@ -65,20 +66,20 @@ pub async fn status(socket: &Path) -> Result<Status, ClientError> {
     Ok(status)
 }
 
-async fn get(
-    stream: UnixStream,
-    path: &str,
-) -> Result<Bytes, Box<dyn std::error::Error + Send + Sync>> {
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+async fn get(socket: &Path, path: &str) -> io::Result<(StatusCode, Bytes)> {
+    let stream = UnixStream::connect(socket).await?;
+    let broken = io::Error::other::<hyper::Error>;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(broken)?;
     let connection = tokio::spawn(connection);
     let request = Request::get(path)
         .header("host", "airdock")
-        .body(Empty::<Bytes>::new())?;
-    let response = sender.send_request(request).await?;
-    if !response.status().is_success() {
-        return Err(response.status().to_string().into());
-    }
-    let body = response.into_body().collect().await?.to_bytes();
+        .body(Empty::<Bytes>::new())
+        .map_err(io::Error::other)?;
+    let response = sender.send_request(request).await.map_err(broken)?;
+    let code = response.status();
+    let body = response.into_body().collect().await.map_err(broken)?;
     connection.abort();
-    Ok(body)
+    Ok((code, body.to_bytes()))
 }

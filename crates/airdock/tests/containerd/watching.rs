@@ -28,6 +28,7 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .on_each_containerd("nothing_is_written_for_what_is_unchanged", &[], unchanged)
         .on_each_containerd("a_daemon_that_starts_late_is_waited_for", &[], late)
         .on_each_containerd("a_daemon_that_restarts_is_met_again", &[], restarted)
+        .on_each_containerd("wait_believes_the_store_and_no_memory", &[], believed)
         .on_each_containerd("a_signal_in_mid_import_leaves_nothing_behind", &[], stopped)
         .on_each_containerd("what_a_power_cut_tore_is_brought_again", &[], power_cut)
         .on_each_containerd("a_plan_says_what_a_load_then_does", &[], planned)
@@ -204,6 +205,35 @@ fn restarted(daemon: &mut Daemon, dir: &Path) -> Outcome {
 
 /// From the signal to the end, as the documentation promises.
 const STOP: Duration = Duration::from_secs(5);
+
+/// What an agent remembers from before its start isn't in the store for that.
+fn believed(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let mut agent = started(daemon, dir, &[])?;
+    put(dir, "x.tar", &small("x:1", "one"))?;
+    agent.wait_for_line(&["bundle loaded"], DEADLINE)?;
+    remembered(dir)?;
+    agent.kill()?;
+    daemon.stop()?;
+    let mut agent = watch(daemon, dir, &[])?;
+    agent.wait_for_line(&["the store does not answer"], DEADLINE)?;
+    let socket = dir.join("state/airdock.sock");
+    let ask = |what: &[&str], timeout: &str| {
+        let args = ["--socket", text(&socket), "--timeout", timeout];
+        run(AIRDOCK, &[&["wait"], what, &args].concat())
+    };
+    let all = [&["x.tar"][..], &["--image", "x:1"], &["--all"]];
+    for what in all {
+        let ended = ask(what, "0.3")?;
+        assert_ne!(ended.code, 0, "{what:?}: {}", ended.stdout);
+        assert_ne!(ended.stdout.trim(), "imported", "{what:?}");
+    }
+    daemon.restart()?;
+    for what in all {
+        let ended = ask(what, "60")?;
+        assert_eq!(ended.stdout.trim(), "imported", "{what:?}");
+    }
+    Ok(())
+}
 
 fn stopped(daemon: &mut Daemon, dir: &Path) -> Outcome {
     let mut agent = started(daemon, dir, &[])?;

@@ -13,7 +13,7 @@ use airdock_testkit::process::{Ended, Running, Signal};
 use airdock_testkit::{Need, Outcome, Suite};
 use serde_json::Value;
 
-use crate::support::{DEADLINE, airdock, digest_of, small, text, watch};
+use crate::support::{AIRDOCK, DEADLINE, airdock, digest_of, small, text, watch};
 
 const X: &str = "docker.io/library/x:1";
 
@@ -22,6 +22,7 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .test("wait_returns_when_a_copied_bundle_is_imported", &[], waits)
         .test("wait_tells_refused_from_late_from_absent", &[], endings)
         .test("without_an_agent_questions_say_so", &[], no_agent)
+        .test("wait_with_a_timeout_waits_for_the_agent_too", &[], late)
         .test("status_lists_store_sources_and_bundles", &[], status)
         .test("status_says_that_earlier_images_stay", &[], earlier)
         .test("images_lists_names_with_their_bundles", &[], images)
@@ -144,6 +145,28 @@ fn no_agent(dir: &Path) -> Outcome {
         assert_eq!(ended.code, 14, "{args:?}: {}", ended.stderr);
         assert!(ended.stderr.contains("airdock watch"), "{}", ended.stderr);
     }
+    Ok(())
+}
+
+/// Who says how long to wait may ask before the agent is there.
+fn late(dir: &Path) -> Outcome {
+    let ended = ask(dir, &["wait", "--all", "--timeout", "0.3"]);
+    assert_eq!(ended.code, 14, "{}", ended.stderr);
+    let socket = socket_of(dir);
+    let args = ["wait", "--image", "x:1", "--timeout", "60"];
+    let args = [&args[..], &["--socket", text(&socket)]].concat();
+    let mut waiting = Running::start(AIRDOCK, &args)?;
+    waiting.wait_for_line(&["no agent answers", "; waiting for it"], DEADLINE)?;
+    fs::create_dir_all(dir.join("bundles"))?;
+    put(dir, "x.tar", &small("x:1", "one"))?;
+    let _agent = started(dir)?;
+    assert_eq!(
+        waiting.wait(DEADLINE)?.code(),
+        Some(0),
+        "{}",
+        waiting.stderr()
+    );
+    assert_eq!(waiting.stdout(), "imported\n");
     Ok(())
 }
 
