@@ -78,9 +78,13 @@ fn answer(asked: &str, status: &Status) -> Answer {
     let Some(image) = image else {
         return unknown(name, status);
     };
+    let mut because = because(image);
+    if status.store.state != "reachable" && image.digest.is_some() {
+        because.push("  that was so when the store answered last: it doesn't now".to_owned());
+    }
     Answer {
         present: image.is_imported(),
-        because: because(image),
+        because,
         image: Some(image.clone()),
         nearest: Vec::new(),
         name,

@@ -22,6 +22,11 @@ pub(crate) fn tests(suite: Suite) -> Suite {
     let suite = suite
         .on_each_containerd("what_an_agent_tells_reads_well", &[], asking)
         .on_each_containerd("what_waits_for_the_store_reads_well", &[], cut_off)
+        .on_each_containerd(
+            "what_a_store_showed_before_it_went_reads_well",
+            &[],
+            cut_off_later,
+        )
         .on_each_containerd("what_does_not_fit_reads_well", &[], no_space)
         .on_each_containerd("what_is_under_way_reads_well", &[], under_way)
         .on_each_containerd(
@@ -197,6 +202,22 @@ fn cut_off(daemon: &mut Daemon, dir: &Path) -> Outcome {
         &["wait", "--all", "--timeout", "0"],
     );
     asks("why-cut-off", dir, daemon, &["why", "x:1"]);
+    Ok(())
+}
+
+fn cut_off_later(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let mut agent = started(daemon, dir, &[])?;
+    put(dir, "x.tar", &small("x:1", "one"))?;
+    agent.wait_for_line(&["bundle loaded"], DEADLINE)?;
+    daemon.stop()?;
+    agent.wait_for_line(&["the store does not answer"], DEADLINE)?;
+    asks("why-cut-off-later", dir, daemon, &["why", "x:1"]);
+    asks(
+        "wait-cut-off-later",
+        dir,
+        daemon,
+        &["wait", "x.tar", "--timeout", "0"],
+    );
     Ok(())
 }
 
