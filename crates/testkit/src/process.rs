@@ -37,14 +37,7 @@ pub fn text(path: &Path) -> &str {
 
 /// Runs a program to its end, which must come within [`wait::DEADLINE`].
 pub fn run(program: impl AsRef<Path>, args: &[impl AsRef<OsStr>]) -> io::Result<Ended> {
-    let mut running = Running::start(program, args)?;
-    let status = running.wait(wait::DEADLINE)?;
-    running.finish();
-    Ok(Ended {
-        code: code(status),
-        stdout: running.stdout(),
-        stderr: running.stderr(),
-    })
+    Running::start(program, args)?.end(wait::DEADLINE)
 }
 
 /// A running program; killed when dropped.
@@ -130,6 +123,17 @@ impl Running {
         wait::until("the program's end", deadline, || {
             child.try_wait().transpose()
         })?
+    }
+
+    /// Waits for its end, and for all that it wrote.
+    pub fn end(&mut self, deadline: Duration) -> io::Result<Ended> {
+        let status = self.wait(deadline)?;
+        self.finish();
+        Ok(Ended {
+            code: code(status),
+            stdout: self.stdout(),
+            stderr: self.stderr(),
+        })
     }
 
     /// Whether it has ended.

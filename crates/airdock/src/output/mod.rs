@@ -16,6 +16,7 @@ pub mod settings;
 pub mod split;
 pub mod status;
 pub mod verify;
+pub mod waiting;
 
 use std::path::Path;
 

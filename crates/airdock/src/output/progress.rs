@@ -13,7 +13,7 @@ use super::pace::Pace;
 use crate::agent::event::Event;
 
 /// How often a bar that waits is drawn, so that it is seen to live.
-const TICK: Duration = Duration::from_millis(100);
+pub(super) const TICK: Duration = Duration::from_millis(100);
 
 const TEMPLATE: &str = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
 

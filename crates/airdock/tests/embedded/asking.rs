@@ -23,6 +23,7 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .test("wait_tells_refused_from_late_from_absent", &[], endings)
         .test("without_an_agent_questions_say_so", &[], no_agent)
         .test("wait_with_a_timeout_waits_for_the_agent_too", &[], late)
+        .test("wait_tells_what_keeps_it", &[], kept)
         .test("status_lists_store_sources_and_bundles", &[], status)
         .test("status_says_that_earlier_images_stay", &[], earlier)
         .test("images_lists_names_with_their_bundles", &[], images)
@@ -160,13 +161,29 @@ fn late(dir: &Path) -> Outcome {
     fs::create_dir_all(dir.join("bundles"))?;
     put(dir, "x.tar", &small("x:1", "one"))?;
     let _agent = started(dir)?;
-    assert_eq!(
-        waiting.wait(DEADLINE)?.code(),
-        Some(0),
-        "{}",
-        waiting.stderr()
-    );
-    assert_eq!(waiting.stdout(), "imported\n");
+    let ended = waiting.end(DEADLINE)?;
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(ended.stdout, "imported\n");
+    Ok(())
+}
+
+/// Who waits without an end hears why it takes so long.
+fn kept(dir: &Path) -> Outcome {
+    fs::create_dir_all(dir.join("bundles"))?;
+    put(dir, "x.tar", &small("x:1", "one"))?;
+    let _agent = watch(dir, &["--reserve", "1000000000"]);
+    let socket = socket_of(dir);
+    let args = [
+        "wait",
+        "x.tar",
+        "--timeout",
+        "60",
+        "--socket",
+        text(&socket),
+    ];
+    let mut waiting = Running::start(AIRDOCK, &args)?;
+    waiting.wait_for_line(&["failing: ", "free"], DEADLINE)?;
+    assert!(!waiting.has_ended());
     Ok(())
 }
 
