@@ -174,6 +174,10 @@ fn asking(daemon: &mut Daemon, dir: &Path) -> Outcome {
         ("wait-partial", &["wait", "half.tar"]),
         ("wait-absent", &["wait", "nothing.tar"]),
         ("wait-timeout", &["wait", "--all", "--timeout", "0"]),
+        (
+            "wait-another",
+            &["wait", "--image", "taken:1", "--timeout", "0"],
+        ),
         ("why-here", &["why", "team/server:1.2.3"]),
         ("why-two-bundles", &["why", "x:1"]),
         ("why-refused", &["why", "bad:1"]),

@@ -144,7 +144,11 @@ pub(super) fn of_image(status: &Status, name: &str) -> Seen {
             let reason = Some(reason.clone());
             Seen::Over(Outcome::new("refused", reason, Exit::Refused))
         }
-        None => Seen::NotYet(Outcome::new("waiting", None, Exit::Timeout)),
+        None => {
+            let other = image.digest.as_ref();
+            let reason = other.map(|it| format!("{name} is in the store with another image, {it}"));
+            Seen::NotYet(Outcome::new("waiting", reason, Exit::Timeout))
+        }
     }
 }
 
