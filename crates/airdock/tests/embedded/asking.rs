@@ -24,6 +24,11 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .test("without_an_agent_questions_say_so", &[], no_agent)
         .test("wait_with_a_timeout_waits_for_the_agent_too", &[], late)
         .test("wait_tells_what_keeps_it", &[], kept)
+        .test(
+            "wait_for_all_does_not_vouch_for_what_is_not_looked_at",
+            &[],
+            unlooked,
+        )
         .test("status_lists_store_sources_and_bundles", &[], status)
         .test("status_says_that_earlier_images_stay", &[], earlier)
         .test("images_lists_names_with_their_bundles", &[], images)
@@ -184,6 +189,28 @@ fn kept(dir: &Path) -> Outcome {
     let mut waiting = Running::start(AIRDOCK, &args)?;
     waiting.wait_for_line(&["failing: ", "free"], DEADLINE)?;
     assert!(!waiting.has_ended());
+    Ok(())
+}
+
+fn unlooked(dir: &Path) -> Outcome {
+    fs::create_dir_all(dir.join("bundles"))?;
+    let disk = dir.join("disk");
+    let mut agent = watch(dir, &[text(&disk)]);
+    agent.wait_for_line(&["the store answers"], DEADLINE)?;
+    let waits = |timeout, code, words: &str| {
+        let ended = ask(dir, &["wait", "--all", "--timeout", timeout]);
+        assert_eq!(ended.code, code, "{words}: {}", ended.stdout);
+        assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);
+    };
+    waits("0", 16, "disk: ");
+    fs::create_dir(&disk)?;
+    waits("60", 0, "imported");
+    fs::set_permissions(&disk, fs::Permissions::from_mode(0o777))?;
+    waits("60", 7, "can be written by everybody");
+    fs::set_permissions(&disk, fs::Permissions::from_mode(0o755))?;
+    waits("60", 0, "imported");
+    fs::write(disk.join(std::ffi::OsStr::from_bytes(b"caf\xe9.tar")), "x")?;
+    waits("60", 8, "is not looked at");
     Ok(())
 }
 

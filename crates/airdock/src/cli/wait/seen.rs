@@ -1,8 +1,10 @@
 //! What a look at the agent's status says of that which is waited for.
 
+use std::path::Path;
+
 use serde::Serialize;
 
-use crate::admin::document::{BundleState, BundleStatus, ImageStatus, Status};
+use crate::admin::document::{BundleState, BundleStatus, ImageStatus, SourceStatus, Status};
 use crate::exit::Exit;
 use crate::output::human::Bytes;
 use crate::output::waiting::Waiting;
@@ -19,7 +21,7 @@ pub(super) enum Seen {
 /// How the waiting ended.
 #[derive(Debug, Serialize)]
 pub(super) struct Outcome {
-    /// `imported`, a verdict, `failing`, `waiting` or `absent`.
+    /// `imported`, a verdict, `unreadable`, `failing`, `waiting` or `absent`.
     state: String,
     /// Why, where it isn't imported.
     reason: Option<String>,
@@ -157,33 +159,67 @@ pub(super) fn of_all(status: &Status) -> Seen {
     if let Some(outcome) = silent_store(status) {
         return Seen::NotYet(outcome);
     }
-    let present = status
-        .bundles
-        .iter()
-        .filter(|bundle| bundle.state != BundleState::Releasing);
-    let mut worst = Outcome::new("imported", None, Exit::Success);
-    let mut over = true;
-    for bundle in present {
-        let (outcome, is_over) = match of_bundle(status, bundle) {
-            Seen::Over(outcome) => (outcome, true),
-            Seen::NotYet(outcome) => (outcome, false),
-        };
-        over &= is_over;
-        if outcome.exit > worst.exit {
-            let path = output::shown(&bundle.path);
-            let reason = match &outcome.reason {
-                Some(reason) => format!("{path}: {reason}"),
-                None => path,
-            };
-            worst = Outcome {
-                reason: Some(reason),
-                ..outcome
-            };
+    let is_there = |bundle: &&BundleStatus| bundle.state != BundleState::Releasing;
+    let bundles = status.bundles.iter().filter(is_there);
+    let bundles = bundles.map(|bundle| of_bundle(status, bundle).within(&bundle.path));
+    let sources = status.sources.iter();
+    let sources = sources.filter_map(|source| Some(of_source(source)?.within(&source.directory)));
+    let imported = Seen::Over(Outcome::new("imported", None, Exit::Success));
+    bundles.chain(sources).fold(imported, Seen::and)
+}
+
+/// What of a directory is not looked at can't be vouched for.
+fn of_source(source: &SourceStatus) -> Option<Seen> {
+    let reason = source.reason.clone();
+    let unlooked = source.not_utf8.first();
+    match (source.state.as_str(), unlooked) {
+        ("unsafe", _) => Some(Seen::Over(Outcome::new("refused", reason, Exit::Refused))),
+        // A disk may come back.
+        ("missing", _) => Some(Seen::NotYet(Outcome::new("failing", reason, Exit::Failing))),
+        (_, Some(path)) => {
+            let reason = Some(format!("{path} is not looked at: its name is not UTF-8"));
+            let outcome = Outcome::new("unreadable", reason, Exit::Unreadable);
+            Some(Seen::Over(outcome))
+        }
+        (_, None) => None,
+    }
+}
+
+impl Seen {
+    fn split(self) -> (Outcome, bool) {
+        match self {
+            Self::Over(outcome) => (outcome, true),
+            Self::NotYet(outcome) => (outcome, false),
         }
     }
-    if over {
-        Seen::Over(worst)
-    } else {
-        Seen::NotYet(worst)
+
+    fn of(outcome: Outcome, over: bool) -> Self {
+        if over {
+            Self::Over(outcome)
+        } else {
+            Self::NotYet(outcome)
+        }
+    }
+
+    /// Both: over when both are, with the worse outcome.
+    fn and(self, other: Self) -> Self {
+        let ((one, one_over), (other, other_over)) = (self.split(), other.split());
+        let worse = if other.exit > one.exit { other } else { one };
+        Self::of(worse, one_over && other_over)
+    }
+
+    /// Says of what it speaks, where there is anything to say.
+    fn within(self, path: &Path) -> Self {
+        let (outcome, over) = self.split();
+        let path = output::shown(path);
+        let reason = match &outcome.reason {
+            Some(reason) => format!("{path}: {reason}"),
+            None => path,
+        };
+        let outcome = Outcome {
+            reason: Some(reason),
+            ..outcome
+        };
+        Self::of(outcome, over)
     }
 }

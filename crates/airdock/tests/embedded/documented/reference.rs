@@ -33,7 +33,7 @@ const DOCUMENTS: [(&str, &[Defined]); 11] = [
     ),
     (
         "`airdock wait`",
-        &[("airdock/src/cli/wait.rs", &["Outcome"])],
+        &[("airdock/src/cli/wait/seen.rs", &["Outcome"])],
     ),
     ("`airdock why`", &[("airdock/src/cli/why.rs", &["Answer"])]),
     (
