@@ -1,6 +1,7 @@
 //! Why no bundle was made.
 
 use std::io;
+use std::path::PathBuf;
 
 use airdock_bundle::digest::Digest;
 use airdock_bundle::write::WriteError;
@@ -13,6 +14,7 @@ use super::origin::OriginError;
 use super::origin::registry::NotPulled;
 use super::select::SelectError;
 use crate::exit::Exit;
+use crate::output::shown;
 use crate::pull::{Fault, PullError};
 use crate::reader::ReadError;
 
@@ -39,6 +41,9 @@ pub enum PackError {
         /// The layer.
         digest: Digest,
     },
+    /// A file has the name of the part after the last.
+    #[error("{} is left of an earlier split, which had more parts; remove it", shown(.0))]
+    PartLeft(PathBuf),
     /// An origin failed.
     #[error(transparent)]
     Origin(#[from] OriginError),
@@ -100,7 +105,7 @@ impl PackError {
             },
             Self::Refused(_) => Exit::Refused,
             Self::Node(_) => Exit::Unreadable,
-            Self::PartTooSmall { .. } => Exit::Usage,
+            Self::PartTooSmall { .. } | Self::PartLeft(_) => Exit::Usage,
             Self::Nothing(_) => Exit::Failure,
         }
     }

@@ -48,6 +48,7 @@ pub async fn split(
     for path in &paths {
         file::check(path, request.replace)?;
     }
+    refuse_left(path(request, paths.len() + 1))?;
     let mut written = Vec::new();
     for (at, path) in paths.iter().enumerate() {
         let contents = plan.contents(&making, at, &paths)?;
@@ -71,6 +72,14 @@ fn named(error: FileError) -> PackError {
     match error {
         FileError::Bundle(error) => error.into(),
         error => error.into(),
+    }
+}
+
+/// Whoever copies all parts would bring one of an earlier split along, with images as they were.
+fn refuse_left(next: PathBuf) -> Result<(), PackError> {
+    match next.symlink_metadata() {
+        Ok(_) => Err(PackError::PartLeft(next)),
+        Err(_) => Ok(()),
     }
 }
 

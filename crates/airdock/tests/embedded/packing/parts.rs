@@ -22,6 +22,7 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .test("a_damaged_base_costs_a_merge_only_its_images", &[], damaged)
         .test("of_two_images_with_one_name_a_merge_tells", &[], conflict)
         .test("parts_fit_and_come_to_the_whole_in_any_order", &[], split)
+        .test("a_part_of_an_earlier_split_is_not_left_beside", &[], left)
         .test("a_layer_that_fits_into_no_part_is_named", &[], too_small)
         .test("diff_tells_what_differs_and_exits_like_diff", &[], diff)
         .test(
@@ -155,16 +156,16 @@ fn large() -> Bundle {
 }
 
 /// Splits it into files that begin with `part`.
-fn cut(dir: &Path, size: &str) -> std::io::Result<Ended> {
+fn cut(dir: &Path, size: &str, own: &[&str]) -> std::io::Result<Ended> {
     let source = write(dir, "in.tar", &large().oci())?;
     let prefix = dir.join("part");
     let args = ["split", text(&source), "-o", text(&prefix)];
     let more = ["--max-size", size, "--output", "json"];
-    Ok(airdock(&[args, more].concat()))
+    Ok(airdock(&[&args[..], &more, own].concat()))
 }
 
 fn split(dir: &Path) -> Outcome {
-    let ended = cut(dir, "500K")?;
+    let ended = cut(dir, "500K", &[])?;
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let report: Value = serde_json::from_str(&ended.stdout)?;
     let parts: Vec<PathBuf> = report["parts"]
@@ -214,8 +215,19 @@ fn watched(dir: &Path, parts: &[&Path]) -> Outcome {
     Ok(())
 }
 
+fn left(dir: &Path) -> Outcome {
+    assert_eq!(cut(dir, "500K", &[])?.code, 0);
+    let before = files(dir)?;
+    let Ended { code, stderr, .. } = cut(dir, "5M", &["--force"])?;
+    assert_eq!(code, 2, "{stderr}");
+    let words = ["part-2.tar", "earlier split"];
+    assert!(words.iter().all(|it| stderr.contains(it)), "{stderr}");
+    assert_eq!(files(dir)?, before);
+    Ok(())
+}
+
 fn too_small(dir: &Path) -> Outcome {
-    let Ended { code, stderr, .. } = cut(dir, "150K")?;
+    let Ended { code, stderr, .. } = cut(dir, "150K", &[])?;
     assert_eq!(code, 2, "{stderr}");
     assert!(stderr.contains("doesn't fit into a part"), "{stderr}");
     assert_eq!(files(dir)?, ["in.tar"]);
