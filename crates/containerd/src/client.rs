@@ -52,11 +52,17 @@ impl Client {
     /// `count` clients with a connection each: one HTTP/2 connection carries less than the daemon
     /// can take, two to four fill it.
     pub fn connections(&self, count: usize) -> Vec<Client> {
-        let one = || Client {
+        let one = || self.reconnected();
+        std::iter::repeat_with(one).take(count).collect()
+    }
+
+    /// The same with a connection of its own: what breaks one doesn't break the other.
+    #[must_use]
+    pub fn reconnected(&self) -> Client {
+        Client {
             channel: open(&self.address.socket),
             address: Arc::clone(&self.address),
-        };
-        std::iter::repeat_with(one).take(count).collect()
+        }
     }
 
     /// The socket that this client talks to.

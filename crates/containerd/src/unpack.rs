@@ -28,103 +28,109 @@ pub struct UnpackLayer {
     pub chain_id: String,
 }
 
-/// An image whose blobs are all in the store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// An image on its way into a snapshotter, from the lowest layer to the topmost.
+#[derive(Debug)]
 pub struct Unpack {
-    pub snapshotter: String,
-    /// The config's digest.
-    pub config: String,
-    /// From the lowest to the topmost.
-    pub layers: Vec<UnpackLayer>,
+    client: Client,
+    lease: String,
+    snapshotter: String,
+    /// The snapshot that the next one stands on: none below the lowest.
+    top: String,
 }
 
 impl Client {
-    /// Unpacks what isn't unpacked yet, in order, and ties the result to the config. Nothing
-    /// half-done stays when it fails. Layers that several images share may be unpacked at once.
-    pub async fn unpack(&self, lease: &str, image: &Unpack) -> Result<(), Error> {
-        let mut parent = "";
-        for layer in &image.layers {
-            let step = Step {
-                client: self,
-                lease,
-                snapshotter: &image.snapshotter,
-                parent,
-                layer,
-            };
-            step.run().await?;
-            parent = &layer.chain_id;
+    /// Begins to unpack an image. What is unpacked of it is under the lease.
+    pub fn unpack(&self, lease: &str, snapshotter: &str) -> Unpack {
+        Unpack {
+            client: self.clone(),
+            lease: lease.to_owned(),
+            snapshotter: snapshotter.to_owned(),
+            top: String::new(),
         }
-        if parent.is_empty() {
+    }
+
+    /// Whether the snapshot of an image's topmost layer is there, and lives as long as its config.
+    pub async fn is_unpacked(
+        &self,
+        snapshotter: &str,
+        config: &str,
+        top: &str,
+    ) -> Result<bool, Error> {
+        let info = self.content_info(config).await?;
+        let label = format!("{SNAPSHOT_GC_REF}{snapshotter}");
+        let is_held = info.is_some_and(|info| info.labels.get(&label).is_some_and(|it| it == top));
+        Ok(is_held && self.snapshot_exists(snapshotter, top).await?)
+    }
+}
+
+impl Unpack {
+    /// Unpacks the next layer, whose blob must be in the store, unless that is done. Nothing
+    /// half-done stays when it fails. Who does the same at once does it in vain, but no harm.
+    pub async fn layer(&mut self, layer: &UnpackLayer) -> Result<(), Error> {
+        let key = format!("airdock-{} {}", unique(), layer.chain_id);
+        match self.apply(&key, layer).await {
+            Ok(()) => self.label(layer).await?,
+            Err(error) => {
+                // It may not be there, and there is an error to tell already.
+                let _ = self.client.snapshot_remove(&self.snapshotter, &key).await;
+                // Before we began, or while we worked.
+                if !matches!(error, Error::AlreadyExists { .. }) {
+                    return Err(error);
+                }
+            }
+        }
+        self.top.clone_from(&layer.chain_id);
+        Ok(())
+    }
+
+    /// Has the snapshots live as long as the image's config, which must be in the store.
+    pub async fn hold(&self, config: &str) -> Result<(), Error> {
+        if self.top.is_empty() {
             return Ok(());
         }
-        let label = format!("{SNAPSHOT_GC_REF}{}", image.snapshotter);
-        let labels = Labels::from([(label, parent.to_owned())]);
-        self.content_update_labels(&image.config, labels).await
-    }
-}
-
-/// One layer on top of its parent.
-struct Step<'a> {
-    client: &'a Client,
-    lease: &'a str,
-    snapshotter: &'a str,
-    parent: &'a str,
-    layer: &'a UnpackLayer,
-}
-
-impl Step<'_> {
-    async fn run(&self) -> Result<(), Error> {
-        let key = format!("airdock-{} {}", unique(), self.layer.chain_id);
-        let unpacked = match self.unpack(&key).await {
-            // Before we began, or while we worked.
-            Err(Error::AlreadyExists { .. }) => Ok(()),
-            unpacked => unpacked,
-        };
-        // Gone already unless something went wrong, and that is then the error to tell.
-        let _ = self.client.snapshot_remove(self.snapshotter, &key).await;
-        unpacked?;
-        self.label().await
+        let label = format!("{SNAPSHOT_GC_REF}{}", self.snapshotter);
+        let labels = Labels::from([(label, self.top.clone())]);
+        self.client.content_update_labels(config, labels).await
     }
 
-    async fn unpack(&self, key: &str) -> Result<(), Error> {
-        let chain_id = &self.layer.chain_id;
+    async fn apply(&self, key: &str, layer: &UnpackLayer) -> Result<(), Error> {
+        let labels = Labels::from([(SNAPSHOT_REF.to_owned(), layer.chain_id.clone())]);
         let prepare = PrepareSnapshotRequest {
-            snapshotter: self.snapshotter.to_owned(),
+            snapshotter: self.snapshotter.clone(),
             key: key.to_owned(),
-            parent: self.parent.to_owned(),
-            labels: Labels::from([(SNAPSHOT_REF.to_owned(), chain_id.clone())]),
+            parent: self.top.clone(),
+            labels: labels.clone(),
         };
-        let mounts = self.client.snapshot_prepare(self.lease, prepare).await?;
-        let apply = self.client.diff_apply(self.lease, &self.layer.blob, mounts);
-        self.check(apply.await?)?;
+        let client = &self.client;
+        let mounts = client.snapshot_prepare(&self.lease, prepare).await?;
+        let given = client.diff_apply(&self.lease, &layer.blob, mounts).await?;
+        check(layer, given)?;
         let commit = CommitSnapshotRequest {
-            snapshotter: self.snapshotter.to_owned(),
-            name: chain_id.clone(),
+            snapshotter: self.snapshotter.clone(),
+            name: layer.chain_id.clone(),
             key: key.to_owned(),
-            labels: Labels::from([(SNAPSHOT_REF.to_owned(), chain_id.clone())]),
+            labels,
         };
-        self.client.snapshot_commit(self.lease, commit).await
+        client.snapshot_commit(&self.lease, commit).await
     }
 
-    fn check(&self, given: String) -> Result<(), Error> {
-        if given == self.layer.diff_id {
-            return Ok(());
-        }
-        Err(Error::DiffId {
-            call: Call::new("diff.Apply", &self.layer.blob.digest),
-            given,
-            expected: self.layer.diff_id.clone(),
-        })
-    }
-
-    async fn label(&self) -> Result<(), Error> {
-        let layer = self.layer;
+    /// Says what the layer's bytes were unpacked to: before that it is only claimed.
+    async fn label(&self, layer: &UnpackLayer) -> Result<(), Error> {
         let labels = Labels::from([(UNCOMPRESSED.to_owned(), layer.diff_id.clone())]);
-        let update = self
-            .client
-            .content_update_labels(&layer.blob.digest, labels);
-        update.await
+        let digest = &layer.blob.digest;
+        self.client.content_update_labels(digest, labels).await
     }
+}
+
+fn check(layer: &UnpackLayer, given: String) -> Result<(), Error> {
+    if given == layer.diff_id {
+        return Ok(());
+    }
+    Err(Error::DiffId {
+        call: Call::new("diff.Apply", &layer.blob.digest),
+        given,
+        expected: layer.diff_id.clone(),
+    })
 }
 
 /// Differs from whatever another process, or this one earlier, may have left.

@@ -18,10 +18,10 @@ use super::import::{self, Planned};
 use super::offer::{Offer, OfferedImage};
 use super::open::{self, Opened};
 use super::plan::{BundlePlan, Conflict, Holding, Plan, plan};
-use super::publish::{self, Refused, announce};
+use super::publish::{self, Published, Refused, announce};
 use super::settle::Settled;
 use super::terms::Terms;
-use super::unpack;
+use super::unpack::{self, Arrivals};
 use crate::config::OnConflict;
 use crate::store::extent::Extent;
 use crate::store::view::{Record, View};
@@ -126,15 +126,15 @@ pub async fn bring(
     let view = context.store.view_of(&extent).await?;
     let Some(planned) = plan_for(&opened, &standing, &view, context) else {
         let unchanged = unchanged(&opened, arrived, view.records, context);
-        unpack::unpack(&opened, &unchanged.offer, context).await;
+        unpack::afterwards(&opened, &unchanged.offer, context).await;
         return Ok(unchanged);
     };
     let planned = elsewhere::complete(planned, &standing.beside, &context.platform).await?;
     announce_import(&planned, context);
-    let complete = import::import(planned, context).await?;
-    let published = publish::publish(complete, context).await?;
-    announce(&published, started.elapsed(), context).await;
-    unpack::unpack(&published.opened, &published.offer, context).await;
+    let (arrivals, unpacked) = unpack::beside(&planned.opened, context);
+    let named = named(planned, arrivals, started, context);
+    let (published, ()) = tokio::join!(named, unpacked);
+    let published = published?;
     Ok(Brought {
         verdict: published.verdict(),
         left_out: left_out(&published.opened),
@@ -146,6 +146,20 @@ pub async fn bring(
         changed: true,
         records: published.records,
     })
+}
+
+/// From a plan to names; what has come meanwhile is told.
+async fn named(
+    planned: Planned,
+    arrivals: Arrivals,
+    started: Instant,
+    context: &Context,
+) -> Result<Published, Failure> {
+    let complete = import::import(planned, &arrivals, context).await?;
+    let published = publish::publish(complete, context).await?;
+    announce(&published, started.elapsed(), context).await;
+    arrivals.imported(&published.offer);
+    Ok(published)
 }
 
 fn unchanged(

@@ -30,6 +30,7 @@ use super::offer::{BlobKind, OfferedBlob};
 use super::open::Opened;
 use super::plan::BundlePlan;
 use super::space;
+use super::unpack::Arrivals;
 use crate::store::{Put, Session, StoreError};
 use buffers::Buffers;
 use counted::Told;
@@ -81,8 +82,12 @@ pub(super) enum Origin {
     Elsewhere(Region),
 }
 
-/// Sends what the store lacks.
-pub async fn import(planned: Planned, context: &Context) -> Result<Complete, Failure> {
+/// Sends what the store lacks, and tells of each blob that is there.
+pub(super) async fn import(
+    planned: Planned,
+    arrivals: &Arrivals,
+    context: &Context,
+) -> Result<Complete, Failure> {
     let Planned { opened, plan } = planned;
     space::check(&plan, context).await?;
     let session = context.store.begin(opened.offer.short_id()).await?;
@@ -94,7 +99,7 @@ pub async fn import(planned: Planned, context: &Context) -> Result<Complete, Fai
         plan,
         session,
     };
-    match complete.bring(context).await {
+    match complete.bring(arrivals, context).await {
         Ok(()) => Ok(complete),
         Err(failure) => {
             complete.session.abandon().await;
@@ -123,8 +128,9 @@ fn explained(failure: Failure, opened: &Opened) -> Failure {
 }
 
 impl Complete {
-    async fn bring(&mut self, context: &Context) -> Result<(), Failure> {
+    async fn bring(&mut self, arrivals: &Arrivals, context: &Context) -> Result<(), Failure> {
         self.secure(context).await?;
+        self.tell_present(arrivals);
         let origins = Arc::new(origins(&self.opened));
         let streamed = self.streamed(&origins)?;
         let (sent, told) = mpsc::unbounded_channel();
@@ -132,6 +138,7 @@ impl Complete {
             bundle: Arc::clone(&self.opened.bundle),
             session: &self.session,
             origins: Arc::clone(&origins),
+            arrivals,
             context,
             path: &self.opened.path,
             buffers: Buffers::new(CHUNK),
@@ -164,6 +171,12 @@ impl Complete {
         }
         self.bytes_skipped = self.plan.spared();
         Ok(())
+    }
+
+    fn tell_present(&self, arrivals: &Arrivals) {
+        let written: HashSet<&Digest> = self.plan.write.iter().map(|b| &b.digest).collect();
+        let needed = self.opened.offer.blobs().map(|blob| &blob.digest);
+        arrivals.there(needed.filter(|digest| !written.contains(digest)));
     }
 
     /// The blobs that can only be had by decompressing the whole bundle.
@@ -204,6 +217,7 @@ pub(super) struct Sender<'a> {
     pub bundle: Arc<Bundle>,
     pub session: &'a Session,
     pub origins: Arc<HashMap<Digest, Origin>>,
+    arrivals: &'a Arrivals,
     pub context: &'a Context,
     pub path: &'a std::path::Path,
     buffers: Buffers,
@@ -218,6 +232,7 @@ impl Sender<'_> {
         let put = self.session.put(blob, told.of(body)).await?;
         if put != Put::Differs {
             told.all(blob.size);
+            self.arrivals.there([&blob.digest]);
         }
         Ok(put)
     }

@@ -1,128 +1,217 @@
-//! Layers unpacked ahead of the first container, where that is asked for.
+//! Layers unpacked ahead of the first container, where that is asked for: each as soon as it and
+//! those below it are in the store, while the import goes on with others.
 //!
 //! Otherwise the runtime does it when the first pod starts, and the pod waits for it. An image is
 //! imported without it: what goes wrong here is told, and nothing else.
 
-use std::time::Instant;
+mod arrivals;
+mod chain;
 
-use airdock_bundle::digest::{Algorithm, Digest};
-use airdock_bundle::document::Descriptor;
-use airdock_bundle::image::{Content, Layer};
-use airdock_containerd::{Target, UnpackLayer};
-use futures_util::StreamExt;
-use futures_util::stream;
+use std::collections::HashMap;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
+
+use airdock_containerd::Unpack;
+use futures_util::future::{join, join_all, ready};
+use futures_util::{StreamExt, stream};
+use tokio::sync::{Mutex, Semaphore};
+
+pub(super) use arrivals::Arrivals;
+use arrivals::Awaited;
+use chain::{Chain, Link};
 
 use super::context::Context;
 use super::event::Event;
-use super::offer::{Offer, OfferedImage};
+use super::offer::Offer;
 use super::open::Opened;
+use crate::store::containerd::unpacking::{Snapshots, Unpacking};
 use crate::store::{Store, StoreError};
 
-/// Images that are unpacked at once: each keeps one processor of the daemon busy.
+/// Layers that are unpacked at once: each keeps one processor of the daemon busy.
 const AT_ONCE: usize = 2;
 
-/// Unpacks those of a bundle's imported images that are meant to be, and aren't yet.
-pub(super) async fn unpack(opened: &Opened, offer: &Offer, context: &Context) {
-    let meant = offer.images.iter().filter(|it| context.unpack.has(it));
-    let images: Vec<&OfferedImage> = meant.collect();
-    stream::iter(images)
-        .for_each_concurrent(AT_ONCE, |image| unpack_image(opened, image, context))
-        .await;
-}
+/// Processors that an import keeps busy, the daemon's and ours: unpacking beside it shall not
+/// hold its names up.
+const IMPORTING: usize = 2;
 
-async fn unpack_image(opened: &Opened, image: &OfferedImage, context: &Context) {
-    let Some(content) = content(opened, image) else {
-        return;
+/// Images that are asked after at once, whether they are unpacked.
+const ASKED_AT_ONCE: usize = 8;
+
+/// Unpacks those of a bundle's images that are meant to be, and aren't yet, as their layers come.
+pub(super) fn beside(
+    opened: &Opened,
+    context: &Context,
+) -> (Arrivals, impl Future<Output = ()> + use<>) {
+    let (arrivals, awaited) = Arrivals::awaited();
+    let images = opened.offer.images.iter();
+    let meant = images.filter(|image| context.unpack.has(image));
+    let chains = meant.filter_map(|image| Chain::of(opened, image)).collect();
+    let ahead = Ahead {
+        bundle: opened.path.clone(),
+        awaited,
+        context: context.clone(),
+        turns: Semaphore::new(beside_an_import()),
     };
-    let started = Instant::now();
-    let unpacking = try_unpack(&image.config, chain(content), &context.store);
-    let Ok(result) = context.unless_cancelled(unpacking).await else {
-        return;
-    };
-    let image = super::publish::names_of(image);
-    let bundle = opened.path.clone();
-    match result {
-        Ok(false) => {}
-        Ok(true) => context.report(&Event::Unpacked {
-            image,
-            bundle,
-            elapsed: started.elapsed(),
-        }),
-        Err(error) => context.report(&Event::NotUnpacked {
-            image,
-            bundle,
-            reason: error.to_string(),
-        }),
+    (arrivals, ahead.unpack(chains))
+}
+
+/// The same for a bundle that is imported.
+pub(super) async fn afterwards(opened: &Opened, offer: &Offer, context: &Context) {
+    let (arrivals, unpacked) = beside(opened, context);
+    arrivals.there(offer.blobs().map(|blob| &blob.digest));
+    arrivals.imported(offer);
+    unpacked.await;
+}
+
+/// The unpacking of a bundle.
+struct Ahead {
+    bundle: PathBuf,
+    awaited: Awaited,
+    context: Context,
+    turns: Semaphore,
+}
+
+/// By chain id: images that begin alike wait for each other, and do it once.
+type Doors = HashMap<String, Mutex<()>>;
+
+impl Ahead {
+    async fn unpack(self, chains: Vec<Chain>) {
+        let Store::Containerd(store) = &self.context.store else {
+            return;
+        };
+        if chains.is_empty() {
+            return;
+        }
+        let looked = async {
+            let snapshots = Snapshots::of(store).await;
+            let left = left(&snapshots, chains).await;
+            (snapshots, left)
+        };
+        let Some((snapshots, left)) = self.unless_stopped(looked).await else {
+            return;
+        };
+        if left.is_empty() {
+            return;
+        }
+        // Outside of what is stopped: nobody would give back a lease of which the answer is lost.
+        match snapshots.begin().await {
+            Ok(unpacking) => self.unpack_under(unpacking, &left).await,
+            Err(error) => {
+                for chain in &left {
+                    self.tell(chain, Err(error.to_string())).await;
+                }
+            }
+        }
+    }
+
+    async fn unpack_under(&self, unpacking: Unpacking<'_>, chains: &[Chain]) {
+        let links = chains.iter().flat_map(|chain| &chain.links);
+        let doors = links.map(|link| (link.layer.chain_id.clone(), Mutex::default()));
+        let doors: Doors = doors.collect();
+        let images = chains
+            .iter()
+            .map(|chain| self.image(unpacking.image(), chain, &doors));
+        let work = join(join_all(images), self.make_room());
+        let stopped = self.unless_stopped(work).await.is_none();
+        unpacking.end(stopped).await;
+    }
+
+    /// Once the import has ended, its processors are free.
+    async fn make_room(&self) {
+        self.awaited.end().await;
+        self.turns.add_permits(AT_ONCE - beside_an_import());
+    }
+
+    async fn image(&self, unpack: Unpack, chain: &Chain, doors: &Doors) {
+        let outcome = self.layers(unpack, chain, doors).await;
+        let outcome = outcome.map_err(|error| error.to_string());
+        self.tell(chain, outcome).await;
+    }
+
+    /// How long it took; `None` for an image of which something doesn't come.
+    async fn layers(
+        &self,
+        mut unpack: Unpack,
+        chain: &Chain,
+        doors: &Doors,
+    ) -> Result<Option<Duration>, StoreError> {
+        let mut elapsed = Duration::ZERO;
+        for link in &chain.links {
+            if !self.awaited.blob(&link.blob).await {
+                return Ok(None);
+            }
+            elapsed += self.layer(&mut unpack, link, doors).await?;
+        }
+        if !self.awaited.blob(&chain.config).await {
+            return Ok(None);
+        }
+        unpack.hold(chain.config.as_str()).await?;
+        Ok(Some(elapsed))
+    }
+
+    async fn layer(
+        &self,
+        unpack: &mut Unpack,
+        link: &Link,
+        doors: &Doors,
+    ) -> Result<Duration, StoreError> {
+        let _alone = match doors.get(&link.layer.chain_id) {
+            Some(door) => Some(door.lock().await),
+            None => None,
+        };
+        let _turn = self.turns.acquire().await;
+        let started = Instant::now();
+        unpack.layer(&link.layer).await?;
+        Ok(started.elapsed())
+    }
+
+    /// Once the image is imported; of one that isn't, that is told alone.
+    async fn tell(&self, chain: &Chain, outcome: Result<Option<Duration>, String>) {
+        if !self.awaited.image(&chain.target).await {
+            return;
+        }
+        let (image, bundle) = (chain.names.clone(), self.bundle.clone());
+        match outcome {
+            Ok(None) => {}
+            Ok(Some(elapsed)) => self.context.report(&Event::Unpacked {
+                image,
+                bundle,
+                elapsed,
+            }),
+            Err(reason) => self.context.report(&Event::NotUnpacked {
+                image,
+                bundle,
+                reason,
+            }),
+        }
+    }
+
+    /// Waits for something, unless the import fails or the program is being stopped.
+    async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            done = self.context.unless_cancelled(work) => done.ok(),
+            () = self.awaited.failed() => None,
+        }
     }
 }
 
-/// Whether anything was left to do.
-async fn try_unpack(
-    config: &Digest,
-    layers: Vec<UnpackLayer>,
-    store: &Store,
-) -> Result<bool, StoreError> {
-    match store {
-        Store::Containerd(store) => store.unpack(config, layers).await,
-        Store::Layout(_) => Ok(false),
-    }
+/// Layers that are unpacked at once while the import goes on.
+fn beside_an_import() -> usize {
+    let processors = available_parallelism().map_or(1, NonZero::get);
+    processors.saturating_sub(IMPORTING).clamp(1, AT_ONCE)
 }
 
-fn content<'a>(opened: &'a Opened, image: &OfferedImage) -> Option<&'a Content> {
-    let contents = opened.bundle.images().iter();
-    let same = contents.filter(|it| {
-        let target = it.target.as_ref();
-        target.is_some_and(|target| target.digest == image.target.digest)
-    });
-    same.filter_map(|it| it.outcome.as_ref().ok()).next()
+/// Those that aren't unpacked. One that can't be asked after is tried.
+async fn left(snapshots: &Snapshots, chains: Vec<Chain>) -> Vec<Chain> {
+    let looked = stream::iter(chains).map(|chain| is_left(snapshots, chain));
+    let left = looked.buffered(ASKED_AT_ONCE);
+    left.filter_map(ready).collect().await
 }
 
-/// The layers, lowest first, each with its chain id (OCI image spec, "Layer ChainID").
-fn chain(content: &Content) -> Vec<UnpackLayer> {
-    let mut below: Option<Digest> = None;
-    let layers = content.layers.iter().map(|layer| {
-        let chain_id = chain_id(below.as_ref(), &layer.diff_id);
-        below = Some(chain_id.clone());
-        unpack_layer(layer, &chain_id)
-    });
-    layers.collect()
-}
-
-fn chain_id(below: Option<&Digest>, diff_id: &Digest) -> Digest {
-    match below {
-        None => diff_id.clone(),
-        Some(below) => Digest::of(Algorithm::Sha256, format!("{below} {diff_id}").as_bytes()),
-    }
-}
-
-fn unpack_layer(layer: &Layer, chain_id: &Digest) -> UnpackLayer {
-    UnpackLayer {
-        blob: target(&layer.descriptor),
-        diff_id: layer.diff_id.to_string(),
-        chain_id: chain_id.to_string(),
-    }
-}
-
-fn target(descriptor: &Descriptor) -> Target {
-    Target {
-        media_type: descriptor.media_type.clone(),
-        digest: descriptor.digest.to_string(),
-        size: descriptor.size,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// From the specification's own definition: the second is the hash over both.
-    #[test]
-    fn a_chain_id_covers_all_layers_below() {
-        let diff = |text: &str| Digest::of(Algorithm::Sha256, text.as_bytes());
-        let (one, two) = (diff("1"), diff("2"));
-        assert_eq!(chain_id(None, &one), one);
-        let both = format!("{one} {two}");
-        assert_eq!(chain_id(Some(&one), &two), diff(&both));
-        assert_ne!(chain_id(Some(&two), &one), chain_id(Some(&one), &two));
-    }
+async fn is_left(snapshots: &Snapshots, chain: Chain) -> Option<Chain> {
+    let top = chain.top()?;
+    let is_unpacked = snapshots.have(&chain.config, top).await;
+    (!is_unpacked.unwrap_or(false)).then_some(chain)
 }

@@ -105,7 +105,7 @@ pub(super) struct ImportOptions {
     /// those of pause and CNI images]
     #[arg(long, value_name = "PATTERN")]
     first: Vec<String>,
-    /// Unpack these images as soon as they are imported, containerd's only; * stands for any
+    /// Unpack these images while they are imported, containerd's only; * stands for any
     /// characters, and alone for all images [default: none]
     #[arg(long, value_name = "PATTERN")]
     unpack: Vec<String>,

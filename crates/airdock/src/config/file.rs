@@ -30,7 +30,7 @@ table! {
         pub platform: Option<PlatformText>,
         /// Names that are published before others of their bundle; `*` stands for any characters.
         pub first: Option<Vec<String>>,
-        /// Names whose images are unpacked as soon as they are imported, so that their first pod
+        /// Names whose images are unpacked while they are imported, so that their first pod
         /// doesn't wait for it; `*` stands for any characters, and alone for all images. Unless
         /// it is said, none: the runtime unpacks an image when its first container starts.
         pub unpack: Option<Vec<String>>,

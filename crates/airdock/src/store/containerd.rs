@@ -1,6 +1,7 @@
 //! The store behind containerd's socket.
 
 mod looking;
+pub mod unpacking;
 mod usage;
 
 use std::collections::{BTreeSet, HashSet};
@@ -10,8 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use airdock_bundle::digest::{Algorithm, Digest, Hasher};
 use airdock_containerd::{
-    Body, Client, Error, Labels, Record as ImageRecord, Target, Unpack, UnpackLayer, WriteRequest,
-    Written,
+    Body, Client, Error, Labels, Record as ImageRecord, Target, WriteRequest, Written,
 };
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -42,9 +42,6 @@ const END_PAUSE: Duration = Duration::from_millis(100);
 
 /// The content store's plugin, by type and id.
 const CONTENT: (&str, &str) = ("io.containerd.content.v1", "content");
-
-/// containerd's own default.
-const SNAPSHOTTER: &str = "overlayfs";
 
 /// containerd in one namespace.
 #[derive(Debug)]
@@ -200,34 +197,6 @@ impl ContainerdStore {
             }
         }
         Ok(hasher.finish() == *digest)
-    }
-
-    /// Unpacks an image's layers for the runtime, under a lease; whether anything was left to do.
-    pub async fn unpack(
-        self: &Arc<Self>,
-        config: &Digest,
-        layers: Vec<UnpackLayer>,
-    ) -> Result<bool, StoreError> {
-        // Without CRI, or where it doesn't tell, what containerd itself would take.
-        let told = self.client.cri_snapshotter().await.ok().flatten();
-        let image = Unpack {
-            snapshotter: told.unwrap_or_else(|| SNAPSHOTTER.to_owned()),
-            config: config.to_string(),
-            layers,
-        };
-        let Some(top) = image.layers.last() else {
-            return Ok(false);
-        };
-        let unpacked = self
-            .client
-            .snapshot_exists(&image.snapshotter, &top.chain_id);
-        if unpacked.await? {
-            return Ok(false);
-        }
-        let session = Session::begin(Arc::clone(self), "unpack").await?;
-        let unpacked = self.client.unpack(&session.lease, &image).await;
-        session.end(unpacked.is_err()).await;
-        Ok(unpacked.map(|()| true)?)
     }
 
     /// Gives up names by the policy of their source.

@@ -3,13 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use airdock_testkit::fixture::{Bundle, Image, Layer, Target, gzip, sha256};
-use airdock_testkit::process::run;
-use airdock_testkit::{Daemon, Need, Outcome, Suite, corpus};
+use airdock_testkit::fixture::{Bundle, Image, Layer, Target, gzip};
+use airdock_testkit::{Daemon, Outcome, Suite, corpus};
 
-use crate::support::{
-    AIRDOCK, complete, digest_of, ingests, leases, load, load_json, records, small, store_of, text,
-};
+use crate::support::{complete, digest_of, ingests, leases, load, load_json, records, small};
 
 pub(crate) fn tests(suite: Suite) -> Suite {
     suite
@@ -26,11 +23,6 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .on_each_containerd("a_damaged_image_does_not_stop_the_others", &[], damaged)
         .on_each_containerd("shared_layers_are_sent_once", &[], shared)
         .on_each_containerd("a_large_layer_arrives_whole", &[], large)
-        .on_each_containerd(
-            "what_is_asked_for_is_unpacked_ahead",
-            &[Need::Root, Need::Overlay],
-            unpacked,
-        )
 }
 
 fn corpus_rows(daemon: &mut Daemon, _dir: &Path) -> Outcome {
@@ -225,56 +217,4 @@ fn content_get(daemon: &Daemon, digest: &str) -> String {
     let hex = digest.trim_start_matches("sha256:");
     let blobs = "io.containerd.content.v1.content/blobs/sha256";
     format!("cat {}/{blobs}/{hex}", daemon.root().display())
-}
-
-/// One of two images is meant. The second time nothing is left to do, and what is done later is
-/// done without sending anything.
-fn unpacked(daemon: &mut Daemon, dir: &Path) -> Outcome {
-    let path = dir.join("two.tar");
-    let image = |text: &str| {
-        let layer = |n: &str| Layer::file(n, format!("{text} {n}").as_bytes());
-        Image::new().layer(layer("one")).layer(layer("two").gzip())
-    };
-    let (ahead, later) = (image("ahead"), image("later"));
-    Bundle::new()
-        .with(&["example.com/airdock/ahead:1"], ahead.clone())
-        .with(&["example.com/airdock/later:1"], later.clone())
-        .oci()
-        .write_tar(&path)?;
-    let listed = load_unpacking(daemon, &path, "*/ahead:*")?;
-    assert!(has_chain(&listed, &ahead), "{listed}");
-    assert!(!has_chain(&listed, &later), "{listed}");
-    assert_eq!(load_unpacking(daemon, &path, "*/ahead:*")?, listed);
-    let listed = load_unpacking(daemon, &path, "*")?;
-    assert!(has_chain(&listed, &later), "{listed}");
-    assert!(!listed.contains("airdock-"), "{listed}");
-    assert_eq!(leases(daemon)?, Vec::<String>::new());
-    Ok(())
-}
-
-/// Loads, lets containerd collect what nothing refers to, and lists the snapshots.
-fn load_unpacking(
-    daemon: &Daemon,
-    bundle: &Path,
-    pattern: &str,
-) -> Result<String, Box<dyn std::error::Error>> {
-    let store = store_of(daemon);
-    let args = ["load", text(bundle), "--store", &store, "--unpack", pattern];
-    let ended = run(AIRDOCK, &args)?;
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
-    // The end of a lease that is waited for collects.
-    let lease = daemon.ctr_text(&["leases", "create"])?;
-    daemon.ctr_text(&["leases", "rm", "--sync", lease.trim()])?;
-    Ok(daemon.ctr_text(&["snapshots", "ls"])?)
-}
-
-fn has_chain(listed: &str, image: &Image) -> bool {
-    let mut below = String::new();
-    image.layers().iter().all(|layer| {
-        below = match below.as_str() {
-            "" => layer.diff_id(),
-            chain => sha256(format!("{chain} {}", layer.diff_id()).as_bytes()),
-        };
-        listed.contains(&below)
-    })
 }

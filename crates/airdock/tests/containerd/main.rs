@@ -20,6 +20,7 @@ mod pods;
 mod showing;
 mod snapshot;
 mod support;
+mod unpacking;
 mod watching;
 mod whole;
 
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         showing::tests,
         order::tests,
         packing::tests,
+        unpacking::tests,
         pods::tests,
     ]);
     suite.run()

@@ -1,11 +1,13 @@
 //! Unpacking.
 
-use airdock_containerd::{Body, Client, Error, Record, Target, Unpack, UnpackLayer};
+use airdock_containerd::{Body, Client, Error, Record, Target, UnpackLayer};
 use airdock_testkit::fixture::{self, Image, Layer, sha256};
 use airdock_testkit::{Daemon, Need, Outcome, Suite};
 
 use crate::blob::{Blob, labels};
 use crate::{LEASE, with_client};
+
+const SNAPSHOTTER: &str = "overlayfs";
 
 const NEEDS: &[Need] = &[Need::Root, Need::Overlay];
 
@@ -27,8 +29,31 @@ fn image() -> Image {
         .layer(Layer::file("two", b"2").gzip())
 }
 
+/// An image in the store.
+struct Written {
+    config: String,
+    layers: Vec<UnpackLayer>,
+}
+
+impl Written {
+    async fn unpack(&self, client: &Client) -> Result<(), Error> {
+        let mut unpack = client.unpack(LEASE, SNAPSHOTTER);
+        for layer in &self.layers {
+            unpack.layer(layer).await?;
+        }
+        unpack.hold(&self.config).await
+    }
+
+    async fn is_unpacked(&self, client: &Client) -> Result<bool, Error> {
+        let top = self.layers.last().expect("it has layers");
+        client
+            .is_unpacked(SNAPSHOTTER, &self.config, &top.chain_id)
+            .await
+    }
+}
+
 /// Writes the image's blobs; what to unpack of it.
-async fn write(client: &Client, image: &Image) -> Result<Unpack, Error> {
+async fn write(client: &Client, image: &Image) -> Result<Written, Error> {
     for blob in image.blobs() {
         let blob = Blob::of(blob.content);
         blob.write(client, Body::Whole(blob.data.clone())).await?;
@@ -45,8 +70,7 @@ async fn write(client: &Client, image: &Image) -> Result<Unpack, Error> {
             chain_id: chain_id.clone(),
         }
     });
-    Ok(Unpack {
-        snapshotter: "overlayfs".to_owned(),
+    Ok(Written {
         config: image.config().digest().to_owned(),
         layers: layers.collect(),
     })
@@ -62,8 +86,10 @@ fn target(blob: &fixture::Blob) -> Target {
 
 async fn unpack(client: Client, daemon: &mut Daemon) -> Outcome {
     let image = image();
-    let unpack = write(&client, &image).await?;
-    client.unpack(LEASE, &unpack).await?;
+    let written = write(&client, &image).await?;
+    assert!(!written.is_unpacked(&client).await?);
+    written.unpack(&client).await?;
+    assert!(written.is_unpacked(&client).await?);
     // From here on the config, which a name holds, holds the snapshots.
     let record = Record {
         name: "example.com/airdock/t:1".to_owned(),
@@ -75,29 +101,29 @@ async fn unpack(client: Client, daemon: &mut Daemon) -> Outcome {
     client.image_create(None, &record).await?;
     client.lease_delete(LEASE, true).await?;
     let listed = daemon.ctr_text(&["snapshots", "ls"])?;
-    for layer in &unpack.layers {
+    for layer in &written.layers {
         assert!(listed.contains(&layer.chain_id), "{listed}");
-        assert!(client.snapshot_exists("overlayfs", &layer.chain_id).await?);
+        assert!(client.snapshot_exists(SNAPSHOTTER, &layer.chain_id).await?);
     }
     assert!(!listed.contains("airdock-"), "{listed}");
     client.image_delete(&record.name, true).await?;
     assert!(
         !client
-            .snapshot_exists("overlayfs", &unpack.layers[0].chain_id)
+            .snapshot_exists(SNAPSHOTTER, &written.layers[0].chain_id)
             .await?
     );
     Ok(())
 }
 
 async fn twice(client: Client, daemon: &mut Daemon) -> Outcome {
-    let unpack = write(&client, &image()).await?;
-    let (one, two) = tokio::join!(client.unpack(LEASE, &unpack), client.unpack(LEASE, &unpack));
+    let written = write(&client, &image()).await?;
+    let (one, two) = tokio::join!(written.unpack(&client), written.unpack(&client));
     one?;
     two?;
-    client.unpack(LEASE, &unpack).await?;
+    written.unpack(&client).await?;
     let listed = daemon.ctr_text(&["snapshots", "ls"])?;
-    assert_eq!(listed.lines().count(), 1 + unpack.layers.len(), "{listed}");
-    for layer in &unpack.layers {
+    assert_eq!(listed.lines().count(), 1 + written.layers.len(), "{listed}");
+    for layer in &written.layers {
         let info = client.content_info(&layer.blob.digest).await?.unwrap();
         assert_eq!(info.labels["containerd.io/uncompressed"], layer.diff_id);
     }
@@ -105,14 +131,14 @@ async fn twice(client: Client, daemon: &mut Daemon) -> Outcome {
 }
 
 async fn wrong(client: Client, daemon: &mut Daemon) -> Outcome {
-    let mut unpack = write(&client, &image()).await?;
-    unpack.layers[1].diff_id = sha256(b"something else");
-    let error = client.unpack(LEASE, &unpack).await.unwrap_err();
+    let mut written = write(&client, &image()).await?;
+    written.layers[1].diff_id = sha256(b"something else");
+    let error = written.unpack(&client).await.unwrap_err();
     assert!(matches!(error, Error::DiffId { .. }), "{error}");
-    assert!(error.to_string().contains(&unpack.layers[1].blob.digest));
+    assert!(error.to_string().contains(&written.layers[1].blob.digest));
     let listed = daemon.ctr_text(&["snapshots", "ls"])?;
-    assert!(listed.contains(&unpack.layers[0].chain_id), "{listed}");
-    assert!(!listed.contains(&unpack.layers[1].chain_id), "{listed}");
+    assert!(listed.contains(&written.layers[0].chain_id), "{listed}");
+    assert!(!listed.contains(&written.layers[1].chain_id), "{listed}");
     assert!(!listed.contains("airdock-"), "{listed}");
     Ok(())
 }
