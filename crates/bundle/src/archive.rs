@@ -9,6 +9,7 @@ mod error;
 mod foreign;
 mod index;
 mod plain;
+mod remembered;
 mod stamp;
 mod stream;
 #[cfg(test)]
@@ -114,6 +115,34 @@ impl Archive {
         };
         let (index, body) = opened.map_err(|error| foreign::explain(error, &file))?;
         Ok(Self { index, body })
+    }
+
+    /// Opens a compressed file without reading it, by what [`remember`](Self::remember) gave when
+    /// it was opened before. `None` if that is about another file, or another version of it, or
+    /// cannot be right: then the file is to be read.
+    pub fn recall(file: &File, remembered: &Bytes) -> Option<Self> {
+        let stamp = Stamp::of(&rustix::fs::fstat(file).ok()?);
+        let (index, kept) = remembered::read(remembered, &stamp)?;
+        let codec = Codec::detect(file).ok()?;
+        if codec == Codec::Plain {
+            return None;
+        }
+        let file = Arc::new(file.try_clone().ok()?);
+        let body = Body::Stream(Stream::indexed(file, codec, kept), stamp);
+        Some(Self { index, body })
+    }
+
+    /// What [`recall`](Self::recall) needs to open the same file again. `None` if the file has
+    /// changed meanwhile, if too much would have to be remembered, and of what is opened without
+    /// being read anyway.
+    pub fn remember(&self) -> Option<Vec<u8>> {
+        let Body::Stream(stream, stamp) = &self.body else {
+            return None;
+        };
+        let is_unchanged = self.unchanged().unwrap_or(false);
+        is_unchanged
+            .then(|| remembered::write(stamp, &self.index, stream.kept()))
+            .flatten()
     }
 
     fn from_directory(file: File, shown: &Path) -> Result<Self, ArchiveError> {

@@ -82,6 +82,13 @@ pub const DOCUMENTS_KEPT: usize = 24 * MIB;
 pub const DOCUMENT_KEPT: usize = MIB;
 /// Passes over a compressed bundle for what was not kept. A few large configs need one each.
 pub const EXTRA_PASSES: u32 = 16;
+/// Bytes that the index of a compressed bundle takes when it is remembered, at most: its limits
+/// above, and 29 for each of [`ENTRIES`].
+pub const REMEMBERED: usize = 64 * MIB;
+/// Of a bundle, this part of its size may be remembered. Real ones need a hundredth and less.
+pub const REMEMBERED_SHARE: u64 = 8;
+/// However small the bundle, this much may be: the starts of five hundred blobs.
+pub const REMEMBERED_FLOOR: usize = 256 * KIB;
 /// Content handed to a visitor at a time.
 pub const VISIT_CHUNK: usize = 256 * KIB;
 

@@ -146,3 +146,8 @@ fn layouts_give_whole_images_or_none() {
 fn docker_archives_give_whole_images_or_none() {
     holds_of_mutations(Target::Docker);
 }
+
+#[test]
+fn remembered_indexes_are_taken_up_as_they_were_or_not_at_all() {
+    holds_of_mutations(Target::Remembered);
+}

@@ -5,6 +5,7 @@ pub mod decompress;
 pub mod docker;
 pub mod names;
 pub mod oci;
+pub mod remembered;
 pub mod tar_index;
 
 mod opened;
@@ -22,15 +23,17 @@ pub enum Target {
     Decompress,
     Oci,
     Docker,
+    Remembered,
 }
 
 impl Target {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Names,
         Self::TarIndex,
         Self::Decompress,
         Self::Oci,
         Self::Docker,
+        Self::Remembered,
     ];
 
     /// As `cargo fuzz run` calls it.
@@ -41,6 +44,7 @@ impl Target {
             Self::Decompress => "decompress",
             Self::Oci => "oci",
             Self::Docker => "docker",
+            Self::Remembered => "remembered",
         }
     }
 
@@ -52,6 +56,7 @@ impl Target {
             Self::Decompress => decompress::run(input),
             Self::Oci => oci::run(input),
             Self::Docker => docker::run(input),
+            Self::Remembered => remembered::run(input),
         }
     }
 
@@ -63,6 +68,7 @@ impl Target {
             Self::Decompress => seeds::streams(),
             Self::Oci => seeds::layouts(),
             Self::Docker => seeds::saved(),
+            Self::Remembered => seeds::archives().map(remembered::seeds),
         }
     }
 }

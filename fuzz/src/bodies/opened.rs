@@ -15,7 +15,7 @@ use rustix::fs::MemfdFlags;
 use super::sound::assert_sound;
 
 /// The bytes as a file, in memory.
-fn file(bytes: &[u8]) -> File {
+pub(super) fn file(bytes: &[u8]) -> File {
     let descriptor = rustix::fs::memfd_create(c"bundle", MemfdFlags::CLOEXEC);
     let mut file = File::from(descriptor.expect("memory for a file"));
     file.write_all(bytes).expect("memory for a file");

@@ -39,6 +39,14 @@ enum What {
     Other(&'static str),
 }
 
+/// An entry, as it can be added to an index again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Recorded<'a> {
+    File { offset: u64, size: u64 },
+    Link { target: &'a str, is_symbolic: bool },
+    Other,
+}
+
 /// A position behind every record.
 const END: u32 = u32::MAX;
 
@@ -119,6 +127,24 @@ impl Index {
             .filter_map(|position| self.record(*position))
             .filter(|record| matches!(record.what, What::File { .. }))
             .map(|record| self.text(record.name))
+    }
+
+    /// All entries, in the order of the bundle.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (EntryId, &str, Recorded<'_>)> {
+        (0..).zip(&self.records).map(|(position, record)| {
+            let recorded = match record.what {
+                What::File { offset, size } => Recorded::File { offset, size },
+                What::Link {
+                    target,
+                    is_symbolic,
+                } => Recorded::Link {
+                    target: self.text(target),
+                    is_symbolic,
+                },
+                What::Other(_) => Recorded::Other,
+            };
+            (EntryId(position), self.text(record.name), recorded)
+        })
     }
 
     pub(super) fn name(&self, entry: EntryId) -> &str {

@@ -30,6 +30,25 @@ impl Stamp {
         self.size
     }
 
+    /// Bytes of [`to_bytes`](Self::to_bytes).
+    pub(super) const BYTES: usize = 7 * size_of::<u64>();
+
+    /// Other bytes for any other stamp.
+    pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        let numbers = [
+            self.device.to_le_bytes(),
+            self.inode.to_le_bytes(),
+            self.size.to_le_bytes(),
+            self.modified.0.to_le_bytes(),
+            self.modified.1.to_le_bytes(),
+            self.changed.0.to_le_bytes(),
+            self.changed.1.to_le_bytes(),
+        ];
+        bytes.copy_from_slice(numbers.as_flattened());
+        bytes
+    }
+
     /// Whether the file is still this version.
     pub(super) fn holds(&self, file: impl AsFd) -> io::Result<bool> {
         Ok(Self::of(&rustix::fs::fstat(file)?) == *self)

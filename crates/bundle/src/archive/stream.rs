@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytes::Bytes;
 
 use self::decoded::Decoded;
-use self::kept::Kept;
+pub(super) use self::kept::Kept;
 use super::index::{Builder, Index};
 use super::{ArchiveError, EntryId, Extent, Visitor};
 use crate::codec::{Codec, DecodeError};
@@ -37,15 +37,22 @@ impl Stream {
         if let Err(error) = index_entries(&mut reader, &mut builder, &mut kept) {
             return Err(true_cause(error, codec, reader.into_source()));
         }
-        Ok((
-            builder.finish(),
-            Self {
-                file,
-                codec,
-                kept,
-                passes: AtomicU32::new(0),
-            },
-        ))
+        Ok((builder.finish(), Self::indexed(file, codec, kept)))
+    }
+
+    /// Takes a file that was indexed before.
+    pub(super) fn indexed(file: Arc<File>, codec: Codec, kept: Kept) -> Self {
+        Self {
+            file,
+            codec,
+            kept,
+            passes: AtomicU32::new(0),
+        }
+    }
+
+    /// What was kept of it.
+    pub(super) fn kept(&self) -> &Kept {
+        &self.kept
     }
 
     pub(super) fn codec(&self) -> Codec {

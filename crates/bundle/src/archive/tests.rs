@@ -2,6 +2,7 @@
 
 mod directories;
 mod foreign;
+mod remembered;
 mod streams;
 
 use std::io::Write as _;

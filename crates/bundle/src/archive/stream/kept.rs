@@ -12,7 +12,7 @@ use crate::tar::{Entry, Reader, TarError};
 
 /// Starts and documents, each within its budget.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(in crate::archive) struct Kept {
     /// Starts of entries, end to end.
     heads: Vec<u8>,
     /// Where in `heads` an entry's start begins.
@@ -55,7 +55,7 @@ impl Kept {
     }
 
     /// The first `len` bytes of an entry; `None` if they were not kept.
-    pub(super) fn head(&self, id: EntryId, len: usize) -> Option<Bytes> {
+    pub(in crate::archive) fn head(&self, id: EntryId, len: usize) -> Option<Bytes> {
         if let Some(document) = self.documents.get(&id) {
             return Some(document.slice(..len.min(document.len())));
         }
@@ -66,15 +66,32 @@ impl Kept {
     }
 
     /// An entry's whole content; `None` if it was not kept.
-    pub(super) fn document(&self, id: EntryId) -> Option<Bytes> {
+    pub(in crate::archive) fn document(&self, id: EntryId) -> Option<Bytes> {
         self.documents.get(&id).cloned()
+    }
+
+    /// Takes a document that was kept before; `None` if it would not have been.
+    pub(in crate::archive) fn take_document(&mut self, id: EntryId, content: Bytes) -> Option<()> {
+        self.fits(content.len()).then(|| {
+            self.document_bytes += content.len();
+            self.documents.insert(id, content);
+        })
+    }
+
+    /// Takes the start of an entry that was kept before; `None` if it would not have been.
+    pub(in crate::archive) fn take_head(&mut self, id: EntryId, head: &[u8]) -> Option<()> {
+        self.keep_head(id, head);
+        self.head_at.contains_key(&id).then_some(())
+    }
+
+    fn fits(&self, document: usize) -> bool {
+        document <= limits::DOCUMENT_KEPT
+            && self.document_bytes + document <= limits::DOCUMENTS_KEPT
     }
 
     /// Whether an entry is a small document, by how its content starts.
     fn is_document(&self, entry: &Entry, before: &[u8], chunk: &[u8]) -> bool {
-        let fits = usize::try_from(entry.size).is_ok_and(|size| {
-            size <= limits::DOCUMENT_KEPT && self.document_bytes + size <= limits::DOCUMENTS_KEPT
-        });
+        let fits = usize::try_from(entry.size).is_ok_and(|size| self.fits(size));
         let mut visible = before
             .iter()
             .chain(chunk)
