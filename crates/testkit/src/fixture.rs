@@ -16,7 +16,7 @@ mod tar;
 mod tree;
 
 pub use bundle::{Bundle, Target};
-pub use compress::{gzip, gzip_members, through, zstd};
+pub use compress::{gzip, gzip_members, gzip_stored, through, zstd};
 pub use digest::{sha256, sha512};
 pub use document::{Blob, Descriptor};
 pub use image::Image;

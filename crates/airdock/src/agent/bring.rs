@@ -15,8 +15,9 @@ use super::elsewhere;
 use super::event::Event;
 use super::failure::Failure;
 use super::import::{self, Planned};
+use super::ledger::index::IndexFile;
 use super::offer::{Offer, OfferedImage};
-use super::open::{self, Opened};
+use super::open::{self, Asked, Opened};
 use super::plan::{BundlePlan, Conflict, Holding, Plan, plan};
 use super::publish::{self, Published, Refused, announce};
 use super::settle::Settled;
@@ -79,6 +80,8 @@ pub struct Standing {
     pub beside: Vec<PathBuf>,
     /// A name for the one image of the bundle that has none.
     pub name: Option<Name>,
+    /// Where the index of a compressed bundle is kept.
+    pub index: Option<IndexFile>,
 }
 
 /// A bundle whose images are in the store.
@@ -105,10 +108,27 @@ pub struct Brought {
 }
 
 impl Standing {
+    fn asked(&self, context: &Context) -> Asked {
+        Asked {
+            platform: context.platform.clone(),
+            name: self.name.clone(),
+            names: self.terms.names.clone(),
+        }
+    }
+
     /// When the content of this id came.
     fn arrival(&self, bundle: &Digest) -> Timestamp {
         self.known.get(bundle).copied().unwrap_or(self.arrived)
     }
+}
+
+/// What is known of a bundle's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Basis {
+    /// They were read.
+    Read,
+    /// They are remembered.
+    Remembered,
 }
 
 /// Brings a bundle.
@@ -118,13 +138,46 @@ pub async fn bring(
     context: &Context,
 ) -> Result<Brought, Failure> {
     let started = Instant::now();
-    let (name, names) = (standing.name.clone(), standing.terms.names.clone());
-    let opened = open::open(settled, &context.platform, name, names).await?;
+    if let Some(brought) = recalled(&settled, &standing, started, context).await {
+        return brought;
+    }
+    let asked = standing.asked(context);
+    let opened = open::open(settled, asked, standing.index.clone()).await?;
+    bring_opened(opened, Basis::Read, &standing, started, context).await
+}
+
+/// Brings a compressed bundle by the index that was kept of it, in one pass. `None` where none
+/// was, or where the file isn't what the index says: then it is read whole, and what is wrong
+/// with it is what that finds.
+async fn recalled(
+    settled: &Settled,
+    standing: &Standing,
+    started: Instant,
+    context: &Context,
+) -> Option<Result<Brought, Failure>> {
+    let index = standing.index.as_ref()?;
+    let opened = open::recall(settled, standing.asked(context), index.clone()).await?;
+    match bring_opened(opened, Basis::Remembered, standing, started, context).await {
+        Err(failure) if failure.is_about_content() => {
+            index.remove();
+            None
+        }
+        brought => Some(brought),
+    }
+}
+
+async fn bring_opened(
+    opened: Opened,
+    basis: Basis,
+    standing: &Standing,
+    started: Instant,
+    context: &Context,
+) -> Result<Brought, Failure> {
     announce_left_out(&opened, context);
     let arrived = standing.arrival(&opened.offer.id);
     let extent = Extent::of(&opened.offer, context.store.rules());
     let view = context.store.view_of(&extent).await?;
-    let Some(planned) = plan_for(&opened, &standing, &view, context) else {
+    let Some(planned) = plan_for(&opened, standing, &view, context) else {
         let unchanged = unchanged(&opened, arrived, view.records, context);
         unpack::afterwards(&opened, &unchanged.offer, context).await;
         return Ok(unchanged);
@@ -132,7 +185,7 @@ pub async fn bring(
     let planned = elsewhere::complete(planned, &standing.beside, &context.platform).await?;
     announce_import(&planned, context);
     let (arrivals, unpacked) = unpack::beside(&planned.opened, context);
-    let named = named(planned, arrivals, started, context);
+    let named = named(planned, basis, arrivals, started, context);
     let (published, ()) = tokio::join!(named, unpacked);
     let published = published?;
     Ok(Brought {
@@ -151,11 +204,18 @@ pub async fn bring(
 /// From a plan to names; what has come meanwhile is told.
 async fn named(
     planned: Planned,
+    basis: Basis,
     arrivals: Arrivals,
     started: Instant,
     context: &Context,
 ) -> Result<Published, Failure> {
     let complete = import::import(planned, &arrivals, context).await?;
+    if basis == Basis::Remembered && !complete.damaged.is_empty() {
+        complete.session.abandon().await;
+        // Nobody sees this: the bundle is read whole, and judged by that.
+        let reason = "it isn't what is remembered of it".to_owned();
+        return Err(Failure::Unreadable { reason });
+    }
     let published = publish::publish(complete, context).await?;
     announce(&published, started.elapsed(), context).await;
     arrivals.imported(&published.offer);

@@ -107,6 +107,11 @@ impl Failure {
         }
     }
 
+    /// Whether the bundle's bytes stand in the way, or that they can't be had.
+    pub fn is_about_content(&self) -> bool {
+        matches!(self, Self::Verdict { .. } | Self::Unreadable { .. })
+    }
+
     /// Its images, each with its reason, where it could be opened.
     pub fn refused(&self) -> &[Refused] {
         match self {

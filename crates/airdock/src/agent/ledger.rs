@@ -1,6 +1,9 @@
 //! What the agent remembers of each bundle, so that an unchanged one is never read again.
 //!
-//! A cache: losing it costs one look at every bundle. One file a bundle, replaced atomically.
+//! A cache: losing it costs one look at every bundle. One file a bundle, replaced atomically, and
+//! beside it the [`index`] of a compressed one.
+
+pub mod index;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,6 +16,7 @@ use airdock_bundle::digest::{Algorithm, Digest};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use self::index::IndexFile;
 use super::offer::Offer;
 use super::publish::Refused;
 use super::scan::Fingerprint;
@@ -136,6 +140,7 @@ impl Ledger {
         fs::create_dir_all(&directory).map_err(|e| failed("create", &directory, e))?;
         let lock = lock(state)?;
         remove_unfinished(&directory);
+        index::remove_unowned(&directory);
         Ok(Self {
             unwritten: BTreeMap::new(),
             directory,
@@ -183,6 +188,7 @@ impl Ledger {
     /// Forgets a bundle.
     pub fn forget(&mut self, bundle: &Path) -> Result<(), LedgerError> {
         self.unwritten.remove(bundle);
+        self.index_of(bundle).remove();
         let path = self.file_of(bundle);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -190,6 +196,16 @@ impl Ledger {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Where the index of a bundle is kept, if it has one.
+    pub fn index_of(&self, bundle: &Path) -> IndexFile {
+        IndexFile::beside(&self.file_of(bundle))
+    }
+
+    /// Forgets every index.
+    pub fn forget_indexes(&self) {
+        index::remove_all(&self.directory);
     }
 
     fn file_of(&self, bundle: &Path) -> PathBuf {
@@ -288,6 +304,31 @@ mod tests {
         fs::write(&unfinished, b"{").unwrap();
         drop(Ledger::open(state.path()).unwrap());
         assert!(!unfinished.exists());
+    }
+
+    #[test]
+    fn an_index_goes_with_its_entry() {
+        let state = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::open(state.path()).unwrap();
+        let kept = |ledger: &Ledger, bundle: &str| {
+            let index = ledger.index_of(Path::new(bundle));
+            index.keep(Some(b"index"));
+            index
+        };
+        let forgotten = kept(&ledger, "/bundles/a.tar.gz");
+        ledger.forget(Path::new("/bundles/a.tar.gz")).unwrap();
+        assert_eq!(forgotten.read(), None);
+        // An agent that was killed before it wrote the entry.
+        let unowned = kept(&ledger, "/bundles/b.tar.gz");
+        ledger.write(&entry("/bundles/c.tar.gz")).unwrap();
+        let owned = kept(&ledger, "/bundles/c.tar.gz");
+        drop(ledger);
+        let ledger = Ledger::open(state.path()).unwrap();
+        assert_eq!(unowned.read(), None);
+        assert_eq!(owned.read().as_deref(), Some(&b"index"[..]));
+        ledger.forget_indexes();
+        assert_eq!(owned.read(), None);
+        assert_eq!(ledger.load().unwrap().len(), 1);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use airdock_bundle::platform::Matcher;
 use jiff::{SignedDuration, Timestamp};
 
 use super::failure::Failure;
+use super::ledger::index::IndexFile;
 use super::offer::Offer;
 use super::publish::Refused;
 use super::scan::Fingerprint;
@@ -40,15 +41,31 @@ pub struct Opened {
     pub elsewhere: HashMap<Digest, Region>,
 }
 
-/// Opens a bundle. A bundle of which nothing can be imported is a failure with its verdict.
+/// Under which aspect a bundle is looked at.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// Whose images are wanted.
+    pub platform: Matcher,
+    /// A name for the one image that has none.
+    pub name: Option<Name>,
+    /// Which names its images may have.
+    pub names: NameFilter,
+}
+
+/// Opens a bundle, and keeps what saves reading it another time. A bundle of which nothing can be
+/// imported is a failure with its verdict.
 pub async fn open(
     settled: Settled,
-    platform: &Matcher,
-    name: Option<Name>,
-    names: NameFilter,
+    asked: Asked,
+    index: Option<IndexFile>,
 ) -> Result<Opened, Failure> {
-    let platform = platform.clone();
-    let open = move || open_now(settled, &platform, name, names);
+    let open = move || {
+        let opened = open_now(settled, asked)?;
+        if let Some(index) = index {
+            index.keep(opened.bundle.archive().remember().as_deref());
+        }
+        Ok(opened)
+    };
     let opened = tokio::task::spawn_blocking(open).await;
     opened.unwrap_or_else(|_| {
         let reason = "the reader ended without an answer".to_owned();
@@ -56,12 +73,23 @@ pub async fn open(
     })
 }
 
-fn open_now(
-    settled: Settled,
-    platform: &Matcher,
-    name: Option<Name>,
-    names: NameFilter,
-) -> Result<Opened, Failure> {
+/// Opens a compressed bundle without reading it, by what was kept of this very file when it was
+/// read. `None` where nothing was, or nothing that holds: the bundle is to be opened then.
+pub async fn recall(settled: &Settled, asked: Asked, index: IndexFile) -> Option<Opened> {
+    let file = settled.file.as_ref()?.try_clone().ok()?;
+    let (path, fingerprint) = (settled.path.clone(), settled.fingerprint);
+    let recall = move || {
+        let archive = index.read().and_then(|kept| Archive::recall(&file, &kept));
+        let opened = archive.and_then(|it| inspect(it, path, fingerprint, asked).ok());
+        if opened.is_none() {
+            index.remove();
+        }
+        opened
+    };
+    tokio::task::spawn_blocking(recall).await.ok().flatten()
+}
+
+fn open_now(settled: Settled, asked: Asked) -> Result<Opened, Failure> {
     let Settled {
         path,
         fingerprint,
@@ -72,8 +100,22 @@ fn open_now(
         None => Archive::open(&path),
     };
     let archive = archive.map_err(|error| judged(error.verdict(), &error))?;
+    inspect(archive, path, fingerprint, asked)
+}
+
+fn inspect(
+    archive: Archive,
+    path: PathBuf,
+    fingerprint: Fingerprint,
+    asked: Asked,
+) -> Result<Opened, Failure> {
+    let Asked {
+        platform,
+        name,
+        names,
+    } = asked;
     let mut bundle =
-        Bundle::open(archive, platform).map_err(|error| judged(error.verdict(), &error))?;
+        Bundle::open(archive, &platform).map_err(|error| judged(error.verdict(), &error))?;
     if let Some(name) = name {
         bundle.give_name(name);
     }

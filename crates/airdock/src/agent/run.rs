@@ -112,9 +112,13 @@ impl Agent {
         let sources = settings.sources.iter();
         let directories: Vec<PathBuf> = sources.map(|s| s.directory.clone()).collect();
         let ledger = Ledger::open(&settings.state_directory)?;
+        let boot = Boot::begin(&settings.state_directory);
+        if boot.is_after_a_crash() {
+            ledger.forget_indexes();
+        }
         Ok(Self {
             ledger,
-            boot: Boot::begin(&settings.state_directory),
+            boot,
             sandbox: Sandbox::default(),
             watcher: Watcher::start(&directories),
             bundles: BTreeMap::new(),

@@ -4,7 +4,8 @@
 //! A marker in the state directory holds the kernel's boot id while an agent runs. A marker of
 //! another boot says that the machine went down under a running agent; whatever the ledger says
 //! was imported during that boot is suspect, and stays so, over any number of stops and crashes,
-//! until it has been read back.
+//! until it has been read back. So are the bundles: their files may be torn behind the same size
+//! and times, and a compressed one is read whole, whatever index was kept of it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -51,6 +52,11 @@ impl Boot {
         };
         boot.mark(state);
         boot
+    }
+
+    /// Whether the machine went down with a running agent, and not all was read back since.
+    pub(super) fn is_after_a_crash(&self) -> bool {
+        !self.unclean.is_empty()
     }
 
     /// One boot a line: this one, and those that aren't read back yet.

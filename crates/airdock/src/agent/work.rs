@@ -134,6 +134,7 @@ impl Agent {
             others: holdings.into_iter().filter(is_other).collect(),
             beside: self.standing_files(),
             name: None,
+            index: Some(self.ledger.index_of(path)),
         }
     }
 
@@ -202,7 +203,8 @@ impl Agent {
         // released waited for this.
         self.healing.soon(now);
         let Some(bundle) = self.bundles.get_mut(path) else {
-            return;
+            // It was forgotten while it was read.
+            return self.ledger.index_of(path).remove();
         };
         let tried = match bundle.state {
             State::Importing { tried } => tried,

@@ -92,6 +92,7 @@ async fn load(path: &Path, options: &LoadOptions, context: &Context) -> (Report,
         others: Vec::new(),
         beside: options.bundles.clone(),
         name: options.name.clone(),
+        index: None,
     };
     let brought = match take(path) {
         Ok(settled) => bring(settled, standing, context).await,

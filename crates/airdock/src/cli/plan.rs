@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::options::{GlobalOptions, absolute};
 use crate::agent::failure::Failure;
-use crate::agent::open::{self, Opened};
+use crate::agent::open::{self, Asked, Opened};
 use crate::agent::plan::{Holding, plan};
 use crate::agent::scan::scan;
 use crate::agent::settle::Settled;
@@ -113,7 +113,12 @@ fn wanted(
 
 async fn open_one(path: &Path, source: &Source, global: &GlobalOptions) -> Result<Opened, Failure> {
     let settled = Settled::as_it_is(path).map_err(|e| Failure::unreadable(&e, path))?;
-    open::open(settled, &global.matcher(), None, source.names.clone()).await
+    let asked = Asked {
+        platform: global.matcher(),
+        name: None,
+        names: source.names.clone(),
+    };
+    open::open(settled, asked, None).await
 }
 
 fn holding<'a>(bundle: &'a Opened, source: &'a str, on_conflict: OnConflict) -> Holding<'a> {

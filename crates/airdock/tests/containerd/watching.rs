@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use airdock_testkit::fixture::{Bundle, Image, Layer};
+use airdock_testkit::fixture::{Bundle, Image, Layer, gzip};
 use airdock_testkit::process::{Signal, run};
 use airdock_testkit::proxy::Proxy;
 use airdock_testkit::{Daemon, Outcome, Suite, wait};
@@ -22,6 +22,11 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .on_each_containerd("a_bundle_that_appears_is_imported", &[], appears)
         .on_each_containerd("a_bundle_beside_many_does_not_list_them", &[], beside_many)
         .on_each_containerd("an_image_that_is_deleted_comes_back", &[], deleted)
+        .on_each_containerd(
+            "a_compressed_bundle_is_read_once_to_bring_its_image_back",
+            &[],
+            read_once,
+        )
         .on_each_containerd("a_pin_that_is_dropped_comes_back", &[], unpinned)
         .on_each_containerd("a_removed_bundle_is_unpinned", &[], removed)
         .on_each_containerd("delete_removes_the_names_of_a_removed_bundle", &[], delete)
@@ -91,6 +96,36 @@ fn deleted(daemon: &mut Daemon, dir: &Path) -> Outcome {
         name_becomes(daemon, name, &digest_of("one"))?;
     }
     agent.wait_for_line(&["putting them right"], DEADLINE)?;
+    daemon.ctr_text(&["images", "check", &format!("name=={X}")])?;
+    Ok(())
+}
+
+fn read_once(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let mut agent = started(daemon, dir, &[])?;
+    // Noise, which no compression makes smaller.
+    let image = Image::new().layer(Layer::noise(1, 4_000_000));
+    let layer = image.layers()[0].digest().to_owned();
+    let packed = gzip(&Bundle::new().with(&["x:1"], image).oci().tar());
+    fs::write(dir.join("beside"), &packed)?;
+    fs::rename(dir.join("beside"), dir.join("bundles/x.tar.gz"))?;
+    agent.wait_for_line(&["bundle loaded"], DEADLINE)?;
+    let io = format!("/proc/{}/io", agent.pid());
+    let read = || -> std::io::Result<usize> {
+        let io = fs::read_to_string(&io)?;
+        let read = io.lines().find_map(|line| line.strip_prefix("rchar: "));
+        Ok(read.and_then(|it| it.parse().ok()).expect("a number"))
+    };
+    let before = read()?;
+    // The name tells the daemons that tell nothing of content.
+    daemon.ctr_text(&["content", "rm", &layer])?;
+    daemon.ctr_text(&["images", "rm", X])?;
+    agent.wait_for_line(&["bundle loaded"], DEADLINE)?;
+    wait::until("the image", DEADLINE, || {
+        let is_named = records(daemon).ok()?.contains_key(X);
+        is_named.then_some(())
+    })?;
+    let passes = (read()? - before) * 10 / packed.len();
+    assert!((10..13).contains(&passes), "{passes} tenths");
     daemon.ctr_text(&["images", "check", &format!("name=={X}")])?;
     Ok(())
 }

@@ -16,6 +16,7 @@ mod hostile;
 mod layout;
 mod noticing;
 mod packing;
+mod recalling;
 mod service;
 mod support;
 mod unreadable;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         unreadable::tests,
         noticing::tests,
         packing::tests,
+        recalling::tests,
         verify::tests,
         service::tests,
         watching::tests,
