@@ -31,6 +31,7 @@ pub(super) enum Case {
     J,
     K,
     L,
+    M,
 }
 
 impl Case {
@@ -62,6 +63,7 @@ impl Case {
             Self::I => memory::peak(bench, version),
             Self::J => vec![idle::minute(bench, version)],
             Self::L => pulling::rows(bench, version),
+            Self::M => vec![latency::repair(bench, version)],
             _ => {
                 let pairs = self.pairs(version).into_iter();
                 pairs
@@ -82,6 +84,7 @@ impl Case {
         match self {
             Self::I => memory::BUNDLES.map(|(_, bundle)| bundle).to_vec(),
             Self::L => vec![Name::One],
+            Self::M => vec![Name::Gzip],
             _ => compared.collect(),
         }
     }
@@ -146,7 +149,7 @@ impl Case {
                     .map(bare)
                     .to_vec()
             }
-            Self::D | Self::G | Self::H | Self::I | Self::J | Self::L => Vec::new(),
+            Self::D | Self::G | Self::H | Self::I | Self::J | Self::L | Self::M => Vec::new(),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! How soon the agent acts: on a bundle that arrives, on an image that is lost.
+//! How soon the agent acts: on a bundle that arrives, on an image that is lost, of a small bundle
+//! and of a large compressed one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::Bench;
-use super::bundles::small;
+use super::bundles::{Name, small};
+use super::measure::Io;
 use super::row::Row;
 use super::side::store;
 use super::statistics::percentile;
@@ -24,6 +26,9 @@ const ARRIVALS: usize = 100;
 /// Bundles whose image is removed, and how often each.
 const LOSING: usize = 20;
 const LOSSES: usize = 5;
+
+/// From the arrival of a large bundle to its names, at most.
+const DEADLINE: Duration = Duration::from_secs(120);
 
 /// How often the daemon is asked: far below what is measured, without keeping it busy.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -78,21 +83,21 @@ impl Site {
     }
 
     /// Waits for a record that was made after `since`.
-    fn appears(&self, number: usize, since: SystemTime) -> anyhow::Result<()> {
+    fn appears(&self, name: &str, since: SystemTime) -> anyhow::Result<()> {
         let end = Instant::now() + wait::DEADLINE;
         while Instant::now() < end {
-            let record = self.runtime.block_on(self.client.image(&name(number)))?;
+            let record = self.runtime.block_on(self.client.image(name))?;
             if record.is_some_and(|record| is_newer(&record, since)) {
                 return Ok(());
             }
             std::thread::sleep(PAUSE);
         }
-        bail!("{} did not appear\n{}", name(number), self.agent.stderr())
+        bail!("{name} did not appear\n{}", self.agent.stderr())
     }
 
     /// Removes all records of an image and, with them, its blobs.
-    fn lose(&self, number: usize) -> anyhow::Result<()> {
-        let record = self.runtime.block_on(self.client.image(&name(number)))?;
+    fn lose(&self, name: &str) -> anyhow::Result<()> {
+        let record = self.runtime.block_on(self.client.image(name))?;
         let target = record.context("no record")?.target.digest;
         let none: [&str; 0] = [];
         let all = self.runtime.block_on(self.client.images(&none))?;
@@ -112,7 +117,7 @@ pub(super) fn arrival(bench: &Bench, version: Version) -> anyhow::Result<Row> {
         let bundle = site.write(number)?;
         let (since, started) = (SystemTime::now(), Instant::now());
         site.arrive(&bundle)?;
-        site.appears(number, since)?;
+        site.appears(&name(number), since)?;
         times.push(started.elapsed());
     }
     let title = format!("10 KB bundle renamed into the directory, until named ({ARRIVALS})");
@@ -125,13 +130,13 @@ pub(super) fn healing(bench: &Bench, version: Version) -> anyhow::Result<Row> {
     let site = Site::start(bench, version)?;
     for number in 0..LOSING {
         site.arrive(&site.write(number)?)?;
-        site.appears(number, SystemTime::UNIX_EPOCH)?;
+        site.appears(&name(number), SystemTime::UNIX_EPOCH)?;
     }
     let mut times = Vec::new();
     for number in (0..LOSSES).flat_map(|_| 0..LOSING) {
         let (since, started) = (SystemTime::now(), Instant::now());
-        site.lose(number)?;
-        site.appears(number, since)?;
+        site.lose(&name(number))?;
+        site.appears(&name(number), since)?;
         times.push(started.elapsed());
     }
     let title = format!(
@@ -139,6 +144,31 @@ pub(super) fn healing(bench: &Bench, version: Version) -> anyhow::Result<Row> {
         LOSING * LOSSES
     );
     Ok(row("H", title, version, &times, "p50 < 500 ms"))
+}
+
+/// Case M: the same with the last image of a compressed bundle, which is read to its end for it.
+pub(super) fn repair(bench: &Bench, version: Version) -> anyhow::Result<Row> {
+    const IMAGE: &str = "bench.test/image-9:1";
+    let mut site = Site::start(bench, version)?;
+    let bundle = bench.bundles.get(Name::Gzip)?.path;
+    fs::hard_link(&bundle, site.folders.path().join("in/a.tar.gz"))?;
+    site.agent.wait_for_line(&["bundle loaded"], DEADLINE)?;
+    let before = Io::of(site.agent.pid())?.read;
+    let mut times = Vec::new();
+    for _ in 0..LOSSES {
+        let (since, started) = (SystemTime::now(), Instant::now());
+        site.lose(IMAGE)?;
+        site.appears(IMAGE, since)?;
+        times.push(started.elapsed());
+    }
+    let read = Io::of(site.agent.pid())?.read - before;
+    let tenths = read * 10 / fs::metadata(bundle)?.len() / u64::try_from(LOSSES)?;
+    let title =
+        format!("the last image of A inside .tar.gz removed with ctr, until back ({LOSSES})");
+    Ok(Row {
+        read: format!("{}.{} × the bundle, each time", tenths / 10, tenths % 10),
+        ..row("M", title, version, &times, "the bundle is read once")
+    })
 }
 
 fn name(number: usize) -> String {
