@@ -186,10 +186,22 @@ impl Registries {
     }
 
     async fn small(&self, name: &Name, small: &Small<'_>) -> Result<Answer, PullError> {
+        self.small_that(name, small, |_| true).await
+    }
+
+    /// From the first place whose answer will do. That of the registry itself does in any case.
+    async fn small_that(
+        &self,
+        name: &Name,
+        small: &Small<'_>,
+        will_do: impl Fn(&Answer) -> bool,
+    ) -> Result<Answer, PullError> {
         let mut last = None;
-        for place in self.places(name) {
+        let mut places = self.places(name).into_iter().peekable();
+        while let Some(place) = places.next() {
             match self.small_at(&place, small).await {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) if places.peek().is_none() || will_do(&answer) => return Ok(answer),
+                Ok(_) => {}
                 Err(fault) => last = Some(self.failed(&place, &small.subject, fault)),
             }
         }

@@ -19,6 +19,7 @@ pub(crate) fn tests(suite: Suite) -> Suite {
     following::tests(suite)
         .test("signatures_under_cosigns_tags_come_along", NEEDS, cosign)
         .test("what_the_registry_lists_comes_along", NEEDS, listed)
+        .test("a_mirror_that_lists_nothing_hides_nothing", NEEDS, mirrored)
         .test(
             "what_stands_under_the_tag_for_lists_comes_along",
             NEEDS,
@@ -125,6 +126,28 @@ fn listed(dir: &Path) -> Outcome {
     assert!(packed.has(artifact.manifest().digest())?);
     assert!(packed.has(artifact.layers()[0].digest())?);
     assert!(packed.said.contains(artifact.manifest().digest()));
+    Ok(())
+}
+
+/// The registry is asked only where the mirror, which has the image, knows of nothing.
+fn mirrored(dir: &Path) -> Outcome {
+    let registry = Registry::with_one(dir)?;
+    let subject = digest_of("one");
+    let artifact = artifact("sbom", &subject);
+    registry.push("x:artifact", artifact.clone())?;
+    for (lists, asked) in [(vec![], true), (vec![&artifact], false)] {
+        let own = listing(&registry, [(subject.clone(), vec![&artifact])])?;
+        let nothing_more = (artifact.manifest().digest().to_owned(), Vec::new());
+        let mirror = listing(&registry, [(subject.clone(), lists), nothing_more])?;
+        let of = format!("{}={}", own.authority, mirror.authority);
+        let name = own.name("x:1");
+        let args = ["--plain-http", "--with-referrers", "--mirror", &of, &name];
+        let packed = Pack::of(dir, &args).run()?.good();
+        assert!(packed.has(artifact.layers()[0].digest())?);
+        let question = format!("referrers/{subject}");
+        assert_eq!(mirror.calls(&question).len(), 1);
+        assert_eq!(!own.calls(&question).is_empty(), asked);
+    }
     Ok(())
 }
 

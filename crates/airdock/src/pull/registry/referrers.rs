@@ -11,7 +11,7 @@ use airdock_bundle::document::{Descriptor, Document};
 use airdock_bundle::limits as documents;
 use airdock_bundle::name::Name;
 
-use super::{Fault, MANIFESTS, PullError, Registries, Small, missing_as_none};
+use super::{Answer, Fault, MANIFESTS, PullError, Registries, Small, missing_as_none};
 use crate::pull::limits;
 
 /// Signatures, attestations and SBOMs of cosign.
@@ -29,6 +29,23 @@ pub struct Referrer {
 struct Page {
     listed: Vec<Descriptor>,
     next: Option<String>,
+}
+
+impl Page {
+    /// `None` where the answer isn't a list.
+    fn of(answer: &Answer) -> Option<Self> {
+        match Document::parse(&answer.bytes, "") {
+            Ok(Document::Index(index)) => Some(Self {
+                listed: index.manifests,
+                next: answer.next.clone(),
+            }),
+            Ok(Document::Manifest(_)) | Err(_) => None,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.listed.is_empty() && self.next.is_none()
+    }
 }
 
 impl Registries {
@@ -97,14 +114,10 @@ impl Registries {
             digest: None,
             subject: name.to_string(),
         };
-        let answer = self.small(name, &small).await?;
-        Ok(match Document::parse(&answer.bytes, "") {
-            Ok(Document::Index(index)) => Some(Page {
-                listed: index.manifests,
-                next: answer.next,
-            }),
-            Ok(Document::Manifest(_)) | Err(_) => None,
-        })
+        // A mirror that lists nothing may never have asked.
+        let lists = |answer: &Answer| Page::of(answer).is_some_and(|page| !page.is_empty());
+        let answer = self.small_that(name, &small, lists).await?;
+        Ok(Page::of(&answer))
     }
 
     async fn tagged(&self, name: &Name, tag: &str) -> Result<Option<Referrer>, PullError> {
