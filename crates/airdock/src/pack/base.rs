@@ -43,6 +43,16 @@ pub enum BaseError {
         #[source]
         source: Box<OpenError>,
     },
+    /// A list that would be cut.
+    #[error(
+        "{}: over {} bytes; split the list",
+        shown(path),
+        limits::REQUIRED_LIST
+    )]
+    TooLarge {
+        /// The list.
+        path: PathBuf,
+    },
     /// A line is no digest.
     #[error("{}: line {line}: {source}", shown(path))]
     Line {
@@ -136,15 +146,77 @@ fn list(path: &Path) -> Result<Option<String>, BaseError> {
     }
     let mut start = Vec::new();
     let file = File::open(path).map_err(read)?;
-    file.take(limits::REQUIRED_LIST)
+    file.take(limits::REQUIRED_LIST + 1)
         .read_to_end(&mut start)
         .map_err(read)?;
-    let text = String::from_utf8(start).ok();
-    Ok(text.filter(|text| text.contains(':') && !text.contains('\0')))
+    let is_cut = start.len() as u64 > limits::REQUIRED_LIST;
+    let text = text(start, is_cut).filter(|text| text.contains(':') && !text.contains('\0'));
+    match text {
+        Some(_) if is_cut => Err(BaseError::TooLarge {
+            path: path.to_owned(),
+        }),
+        text => Ok(text),
+    }
+}
+
+/// Where the end is missing, a character may be cut in two.
+fn text(bytes: Vec<u8>, is_cut: bool) -> Option<String> {
+    String::from_utf8(bytes)
+        .or_else(|error| {
+            let cause = error.utf8_error();
+            let mut bytes = error.into_bytes();
+            match cause.error_len() {
+                None if is_cut => bytes.truncate(cause.valid_up_to()),
+                _ => {}
+            }
+            String::from_utf8(bytes)
+        })
+        .ok()
 }
 
 /// The digest of a layout's blob.
 fn blob(entry: &str) -> Option<Digest> {
     let rest = entry.strip_prefix("blobs/")?;
     rest.replacen('/', ":", 1).parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use tempfile::NamedTempFile;
+
+    use super::*;
+
+    /// What becomes of a file of so many bytes: lines of digests, and a comment with an end of its
+    /// own.
+    fn read(len: u64, end: &str) -> Result<Base, BaseError> {
+        let line = format!("{}\n", Digest::of(Algorithm::Sha256, b"layer"));
+        let len = usize::try_from(len).unwrap() - end.len() - 1;
+        let mut text = line.repeat(len / line.len());
+        text.push('#');
+        text.extend(std::iter::repeat_n(' ', len - text.len() + 1));
+        text.push_str(end);
+        let mut file = NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        Base::read(file.path(), &Platform::host())
+    }
+
+    #[test]
+    fn a_list_that_would_be_cut_is_refused() {
+        assert_eq!(read(limits::REQUIRED_LIST, "").unwrap().digests.len(), 1);
+        // The second ends in the middle of a character.
+        for (len, end) in [
+            (limits::REQUIRED_LIST + 1, ""),
+            (limits::REQUIRED_LIST + 2, "éé"),
+        ] {
+            let error = read(len, end).unwrap_err();
+            assert!(matches!(error, BaseError::TooLarge { .. }), "{error}");
+            assert!(
+                error
+                    .to_string()
+                    .ends_with("over 16777216 bytes; split the list")
+            );
+        }
+    }
 }

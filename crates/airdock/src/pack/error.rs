@@ -93,7 +93,7 @@ impl PackError {
             },
             Self::Base(error) => match error {
                 BaseError::Read { .. } => Exit::Unreadable,
-                BaseError::Line { .. } => Exit::Usage,
+                BaseError::Line { .. } | BaseError::TooLarge { .. } => Exit::Usage,
                 BaseError::Bundle { source, .. } => {
                     source.verdict().map_or(Exit::Unreadable, Exit::from)
                 }
