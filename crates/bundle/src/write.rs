@@ -6,9 +6,11 @@
 //! can share extents with what is copied out of the bundle.
 
 mod error;
+mod excess;
 mod frames;
 mod index;
 mod plan;
+mod size;
 mod tar;
 #[cfg(test)]
 mod tests;
@@ -24,6 +26,8 @@ use crate::limits;
 use crate::name::Name;
 
 pub use error::WriteError;
+pub use excess::Excess;
+pub use size::Size;
 
 use frames::Frames;
 use plan::{Body, Entry};

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use airdock_bundle::digest::Digest;
-use airdock_bundle::write::WriteError;
+use airdock_bundle::write::{Excess, WriteError};
 
 use super::base::BaseError;
 use super::file::FileError;
@@ -41,6 +41,12 @@ pub enum PackError {
         /// The layer.
         digest: Digest,
     },
+    /// What is known of an image is larger than the parts may be.
+    #[error("{image}: its manifests and configs alone don't fit into a part of this size")]
+    NoPart {
+        /// Its name.
+        image: String,
+    },
     /// A file has the name of the part after the last.
     #[error("{} is left of an earlier split, which had more parts; remove it", shown(.0))]
     PartLeft(PathBuf),
@@ -61,6 +67,9 @@ pub enum PackError {
         /// The cause.
         error: WriteError,
     },
+    /// No reader would take it.
+    #[error(transparent)]
+    Excess(#[from] Excess),
     /// The file can't be written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -105,7 +114,10 @@ impl PackError {
             },
             Self::Refused(_) => Exit::Refused,
             Self::Node(_) => Exit::Unreadable,
-            Self::PartTooSmall { .. } | Self::PartLeft(_) => Exit::Usage,
+            Self::PartTooSmall { .. }
+            | Self::NoPart { .. }
+            | Self::PartLeft(_)
+            | Self::Excess(_) => Exit::Usage,
             Self::Nothing(_) => Exit::Failure,
         }
     }

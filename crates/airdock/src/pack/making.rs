@@ -16,7 +16,7 @@ use super::error::PackError;
 use super::file::{self, FileError, Written};
 use super::origin::Origin;
 use super::request::Request;
-use taking::Chosen;
+pub(super) use taking::Chosen;
 
 pub use writing::Progress;
 pub(super) use writing::write;
@@ -59,6 +59,7 @@ pub async fn pack(
             return Err(PackError::Nothing(making.failed));
         }
         let contents = making.contents()?;
+        contents.check(request.compression)?;
         let blobs = making.blobs(&contents).await?;
         let written = write(contents, blobs, request, cancel, progress.clone()).await;
         match written {

@@ -61,6 +61,12 @@ fn named(descriptor: &Descriptor, name: &Name) -> Descriptor {
     descriptor
 }
 
+/// Bytes of one entry.
+pub(super) fn entry_size(descriptor: &Descriptor, name: Option<&Name>) -> u64 {
+    let entry = name.map(|name| named(descriptor, name));
+    json(entry.as_ref().unwrap_or(descriptor)).len() as u64
+}
+
 fn annotations(contents: &Contents) -> BTreeMap<&'static str, String> {
     if contents.elsewhere.is_empty() {
         return BTreeMap::new();

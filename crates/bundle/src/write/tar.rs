@@ -3,7 +3,7 @@
 use super::plan::{Body, Entry};
 use crate::limits;
 
-const BLOCK: usize = 512;
+pub(super) const BLOCK: usize = 512;
 
 /// Two zero blocks end an archive.
 pub(super) const TRAILER: usize = 2 * BLOCK;
@@ -34,6 +34,21 @@ pub(super) fn header(entry: &Entry<'_>, offset: u64) -> Vec<u8> {
 pub(super) fn end_of(entry: &Entry<'_>, offset: u64) -> u64 {
     let content = header_len(entry, offset) + entry.size();
     offset + content + padding(content).len() as u64
+}
+
+/// The most that an entry with so much content takes, wherever it starts.
+pub(super) fn most(size: u64) -> u64 {
+    // A header before the content, and where that is aligned, another and its records.
+    let headers = match size >= limits::ALIGNMENT {
+        true => limits::ALIGNMENT + 2 * BLOCK as u64,
+        false => BLOCK as u64,
+    };
+    headers.saturating_add(padded(size))
+}
+
+/// With the zeros up to the next block.
+pub(super) fn padded(size: u64) -> u64 {
+    size.saturating_add(padding(size).len() as u64)
 }
 
 fn header_len(entry: &Entry<'_>, offset: u64) -> u64 {

@@ -1,3 +1,5 @@
+mod readable;
+
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
