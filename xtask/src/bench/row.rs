@@ -39,7 +39,10 @@ pub(super) struct Row {
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "| {} |", self.cells().join(" | "))
+        let shown = self
+            .cells()
+            .map(|cell| if cell.is_empty() { "–" } else { cell });
+        write!(f, "| {} |", shown.join(" | "))
     }
 }
 
