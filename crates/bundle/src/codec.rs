@@ -1,5 +1,6 @@
 //! The compression of a file: told by its content, decoded to its last byte.
 
+mod ahead;
 mod decoder;
 mod engine;
 mod error;
@@ -17,6 +18,7 @@ use serde::Serialize;
 
 use crate::limits;
 
+pub(crate) use ahead::Ahead;
 pub use decoder::Decoder;
 pub use error::DecodeError;
 pub use input::FileReader;

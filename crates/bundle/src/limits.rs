@@ -10,6 +10,9 @@ const MIB: usize = 1024 * KIB;
 
 /// Compressed bytes read at a time: large enough that a read costs less than decoding it.
 pub const INPUT_BUFFER: usize = 256 * KIB;
+/// Of a compressed file that is larger than [`INPUT_BUFFER`], so many of them are read while one
+/// is decoded: enough to be ahead, and little beside a decoder's window.
+pub const PIECES_READ_AHEAD: usize = 2;
 /// Decoded bytes handed on at a time: it stays in the second level cache, where the next stage
 /// (a hash, a socket) finds it again.
 pub const OUTPUT_BUFFER: usize = 256 * KIB;

@@ -118,6 +118,43 @@ fn a_bundle_reads_the_same_in_every_codec() {
     }
 }
 
+/// Bytes that no codec makes fewer of.
+fn noise() -> Vec<u8> {
+    let next = |state: &u64| {
+        Some(
+            state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1),
+        )
+    };
+    let states = std::iter::successors(Some(1), next).take(1_000_000);
+    states.map(|state: u64| state.to_be_bytes()[0]).collect()
+}
+
+/// One that is read ahead.
+#[test]
+fn a_long_compressed_bundle_is_read_to_its_end_and_no_further() {
+    let tar = archive(&[&file("noise", &noise()), &file("index.json", b"{}")]);
+    for codec in CODECS.into_iter().filter(|codec| *codec != Codec::Plain) {
+        let encoded = encode(codec, &tar);
+        assert!(encoded.len() > 3 * limits::INPUT_BUFFER, "{codec}");
+        let archive = opened(&encoded);
+        assert!(read(&archive, "noise") == noise(), "{codec}");
+        let both = visited(&archive, &["noise", "index.json"]);
+        assert!(both[0].1 == noise() && both[1].1 == b"{}", "{codec}");
+        let entry = found(&archive, "noise");
+        let mut pieces = 0;
+        let stop = &mut |_: EntryId, _: &[u8]| {
+            pieces += 1;
+            ControlFlow::Break(())
+        };
+        archive.visit(&[entry], stop).unwrap();
+        assert_eq!(pieces, 1, "{codec}");
+        let cut = refusal(&encoded[..encoded.len() / 4 * 3]);
+        assert_eq!(cut.verdict(), Some(Verdict::Incomplete), "{codec}: {cut}");
+    }
+}
+
 #[test]
 fn a_visit_gives_what_was_asked_in_the_order_of_the_bundle() {
     for codec in CODECS {
