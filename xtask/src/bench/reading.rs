@@ -30,7 +30,10 @@ lock: more of its time can't overlap, and the ratios are smaller.
 Compressed bundles (case F) are decompressed twice where something is missing: once to see what is
 in them and that they are whole, once to send it; nothing is sent of a file that was cut. What is in
 them is remembered, and a repair (case M) reads once. The stock importer is fed by a decompressor that
-runs beside it, and imports what came before the cut. With gzip
-airdock's own processor time, most of it two passes of inflate and two copies out of the page cache, is
-nearly all of its time, and the ratio is 1.5 to 1.7×.
+runs beside it, and imports what came before the cut. With gzip two passes of inflate are most of the
+time: an idle processor can only copy the file out of the page cache for them, ahead of the decoder.
+
+An idle agent (case J) looks at its directories and at the store once a minute (`resync`), and uses no
+processor time in between. On the AMD machine that look took 18 ms, 0.03 %; on the one above 35 to
+230 ms, by how long ago its memory was touched last.
 ";
