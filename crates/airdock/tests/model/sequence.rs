@@ -157,8 +157,10 @@ impl<'s, 'd> World<'s, 'd> {
     fn agent_has_looked(&self) -> Result<(), String> {
         let entries = fs::read_dir(self.dir.join("state/ledger")).map_err(|e| e.to_string())?;
         let mut known = 0;
-        for entry in entries.filter_map(io::Result::ok) {
-            let bytes = fs::read(entry.path()).map_err(|e| e.to_string())?;
+        let paths = entries.filter_map(io::Result::ok).map(|entry| entry.path());
+        // Beside an entry stands the index of a compressed bundle.
+        for path in paths.filter(|path| path.extension().is_some_and(|it| it == "json")) {
+            let bytes = fs::read(path).map_err(|e| e.to_string())?;
             let entry: Value = serde_json::from_slice(&bytes).map_err(|e| e.to_string())?;
             self.is_known(&entry)?;
             known += 1;
