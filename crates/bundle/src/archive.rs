@@ -31,6 +31,7 @@ use self::index::Index;
 use self::plain::Plain;
 use self::stamp::Stamp;
 use self::stream::Stream;
+pub(crate) use self::stream::is_kept;
 use crate::codec::Codec;
 use crate::limits;
 

@@ -56,6 +56,13 @@ pub struct StoreStatus {
     pub reason: Option<String>,
 }
 
+impl StoreStatus {
+    /// Whether it answered the last time.
+    pub fn is_reachable(&self) -> bool {
+        self.state == "reachable"
+    }
+}
+
 /// A watched directory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SourceStatus {

@@ -232,7 +232,7 @@ impl Metrics {
             let label = ByState { state };
             self.images.get_or_create(&label).set(gauge(images.count()));
         }
-        let reachable = status.store.state == "reachable";
+        let reachable = status.store.is_reachable();
         self.store_reachable.set(i64::from(reachable));
         self.ready.set(i64::from(status.agent.ready));
         self.resyncs

@@ -79,7 +79,7 @@ fn answer(asked: &str, status: &Status) -> Answer {
         return unknown(name, status);
     };
     let mut because = because(image);
-    if status.store.state != "reachable" && image.digest.is_some() {
+    if !status.store.is_reachable() && image.digest.is_some() {
         because.push("  that was so when the store answered last: it doesn't now".to_owned());
     }
     Answer {

@@ -13,6 +13,11 @@ pub fn directories(status: &Status) -> String {
     directories.collect::<Vec<_>>().join(", ")
 }
 
+/// Why a path, as it is shown, has no bundle.
+pub fn unlooked(path: &str) -> String {
+    format!("{path} is not looked at: its name is not UTF-8")
+}
+
 /// Everything.
 pub fn everything(status: &Status) {
     let agent = &status.agent;
@@ -37,9 +42,7 @@ pub fn everything(status: &Status) {
             source.state
         ));
         for path in &source.not_utf8 {
-            line(&format!(
-                "        {path} is not looked at: its name is not UTF-8"
-            ));
+            line(&format!("        {}", unlooked(path)));
         }
     }
     if !status.bundles.is_empty() {

@@ -12,6 +12,7 @@ use bytes::Bytes;
 
 use self::decoded::Decoded;
 pub(super) use self::kept::Kept;
+pub(crate) use self::kept::is_kept;
 use super::index::{Builder, Index};
 use super::{ArchiveError, EntryId, Extent, Visitor};
 use crate::codec::{Codec, DecodeError};

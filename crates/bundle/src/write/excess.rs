@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Compression, Contents, index};
+use crate::archive::is_kept;
 use crate::digest::Digest;
 use crate::document::media_type::Kind;
 use crate::document::{Config, Descriptor, Document, Manifest};
@@ -97,7 +98,7 @@ impl Contents {
         let heads: u64 = heads.map(|size| (*size).min(limits::HEAD as u64)).sum();
         let (mut kept, mut lost) = (0, BTreeSet::new());
         let mut keeps = |size: usize| {
-            let fits = size <= limits::DOCUMENT_KEPT && kept + size <= limits::DOCUMENTS_KEPT;
+            let fits = is_kept(size, kept);
             kept += if fits { size } else { 0 };
             fits
         };

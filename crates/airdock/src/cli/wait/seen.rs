@@ -1,5 +1,6 @@
 //! What a look at the agent's status says of that which is waited for.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use serde::Serialize;
@@ -65,16 +66,31 @@ impl Outcome {
 
 /// What is not on disk now is not waited for: whoever copies, copies first.
 pub(super) fn absent(status: &Status, what: &str) -> Seen {
-    let directories = crate::output::status::directories(status);
+    let directories = output::status::directories(status);
     let reason = Some(format!("{what} in {directories}"));
     Seen::Over(Outcome::new("absent", reason, Exit::NotHeld))
 }
 
 pub(super) fn of_bundle(status: &Status, bundle: &BundleStatus) -> Seen {
+    of_one(status, &lost(status), bundle)
+}
+
+/// By the bundle that has the name, one that the store has lost.
+type Lost<'a> = HashMap<&'a Path, &'a str>;
+
+fn lost(status: &Status) -> Lost<'_> {
+    let is_lost = |image: &&ImageStatus| image.refused.is_none() && image.digest.is_none();
+    let images = status.images.iter().filter(is_lost);
+    let lost = images.filter_map(|it| Some((it.bundles.first()?.as_path(), it.name.as_str())));
+    // Of several the first counts, which is put in last.
+    lost.rev().collect()
+}
+
+fn of_one(status: &Status, lost: &Lost<'_>, bundle: &BundleStatus) -> Seen {
     let reason = bundle.reason.clone();
     let verdict = bundle.verdict.map_or(Exit::Success, Exit::from);
     match bundle.state {
-        BundleState::Imported => match unseen(status, bundle) {
+        BundleState::Imported => match unseen(status, lost, bundle) {
             Some(outcome) => Seen::NotYet(outcome),
             None => Seen::Over(Outcome::new("imported", reason, verdict)),
         },
@@ -103,14 +119,10 @@ fn progress(bundle: &BundleStatus) -> Option<String> {
 
 /// What keeps a bundle that was imported from being imported now: it counts what the store shows,
 /// not what the agent remembers.
-fn unseen(status: &Status, bundle: &BundleStatus) -> Option<Outcome> {
-    let is_lost = |image: &ImageStatus| {
-        let is_first = image.bundles.first() == Some(&bundle.path);
-        is_first && image.refused.is_none() && image.digest.is_none()
-    };
+fn unseen(status: &Status, lost: &Lost<'_>, bundle: &BundleStatus) -> Option<Outcome> {
     silent_store(status).or_else(|| {
-        let lost = status.images.iter().find(|image| is_lost(image))?;
-        let reason = format!("{} is no longer in the store", lost.name);
+        let name = lost.get(bundle.path.as_path())?;
+        let reason = format!("{name} is no longer in the store");
         Some(Outcome::new("waiting", Some(reason), Exit::Timeout))
     })
 }
@@ -161,7 +173,8 @@ pub(super) fn of_all(status: &Status) -> Seen {
     }
     let is_there = |bundle: &&BundleStatus| bundle.state != BundleState::Releasing;
     let bundles = status.bundles.iter().filter(is_there);
-    let bundles = bundles.map(|bundle| of_bundle(status, bundle).within(&bundle.path));
+    let lost = lost(status);
+    let bundles = bundles.map(|bundle| of_one(status, &lost, bundle).within(&bundle.path));
     let sources = status.sources.iter();
     let sources = sources.filter_map(|source| Some(of_source(source)?.within(&source.directory)));
     let imported = Seen::Over(Outcome::new("imported", None, Exit::Success));
@@ -177,7 +190,7 @@ fn of_source(source: &SourceStatus) -> Option<Seen> {
         // A disk may come back.
         ("missing", _) => Some(Seen::NotYet(Outcome::new("failing", reason, Exit::Failing))),
         (_, Some(path)) => {
-            let reason = Some(format!("{path} is not looked at: its name is not UTF-8"));
+            let reason = Some(output::status::unlooked(path));
             let outcome = Outcome::new("unreadable", reason, Exit::Unreadable);
             Some(Seen::Over(outcome))
         }

@@ -21,6 +21,11 @@ pub(in crate::archive) struct Kept {
     document_bytes: usize,
 }
 
+/// Whether a document of this size is kept beside so many bytes of others.
+pub(crate) fn is_kept(document: usize, others: usize) -> bool {
+    document <= limits::DOCUMENT_KEPT && others + document <= limits::DOCUMENTS_KEPT
+}
+
 impl Kept {
     /// Reads the current entry's content as far as any of it is kept.
     pub(super) fn keep(
@@ -85,8 +90,7 @@ impl Kept {
     }
 
     fn fits(&self, document: usize) -> bool {
-        document <= limits::DOCUMENT_KEPT
-            && self.document_bytes + document <= limits::DOCUMENTS_KEPT
+        is_kept(document, self.document_bytes)
     }
 
     /// Whether an entry is a small document, by how its content starts.
