@@ -7,12 +7,14 @@ pub mod write;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt, future};
+use prost::Message;
 use prost_types::FieldMask;
 
 use crate::Labels;
 use crate::client::{Client, service};
 use crate::error::{Call, Error, existed, optional};
 use crate::limits::CALL_DEADLINE;
+use crate::listing::{Listed, Listing};
 use crate::proto::content::content_client::ContentClient;
 use crate::proto::content::{
     AbortRequest, DeleteContentRequest, Info, InfoRequest, ListContentRequest, ListStatusesRequest,
@@ -42,16 +44,21 @@ pub struct Ingest {
 impl Client {
     /// Every blob of the namespace, in one call.
     pub async fn content_list(&self) -> Result<Vec<ContentInfo>, Error> {
+        self.content_listing().await?.decoded().collect()
+    }
+
+    /// The same, not decoded yet.
+    pub async fn content_listing(&self) -> Result<Listing<ContentInfo>, Error> {
         let call = Call::new("content.List", "");
         let request = self.request(ListContentRequest::default());
         let mut service = service!(self, ContentClient<_>);
         let pending = service.list(request);
-        let messages = self.messages(call, CALL_DEADLINE, pending);
+        let messages = self.messages(call.clone(), CALL_DEADLINE, pending);
         let blobs = messages.try_fold(Vec::new(), async |mut blobs, message| {
-            blobs.extend(message.info.into_iter().map(ContentInfo::from));
+            blobs.extend(message.info);
             Ok(blobs)
         });
-        blobs.await
+        Ok(Listing::new(call, blobs.await?))
     }
 
     /// A blob's size and labels, if the namespace has it.
@@ -126,6 +133,18 @@ impl Client {
         let request = self.request(AbortRequest { r#ref });
         let mut service = service!(self, ContentClient<_>);
         existed(self.answer(&call, service.abort(request)).await)
+    }
+}
+
+impl Listed for ContentInfo {
+    const NESTED: Option<u32> = None;
+
+    fn decode(call: &Call, message: Bytes) -> Result<Self, Error> {
+        let info = Info::decode(message).map_err(|_| Error::Malformed {
+            call: call.clone(),
+            field: "a blob's record that can be read",
+        })?;
+        Ok(info.into())
     }
 }
 

@@ -2,12 +2,15 @@
 
 use std::time::SystemTime;
 
+use bytes::Bytes;
+use prost::Message;
 use prost_types::FieldMask;
 
 use crate::Labels;
 use crate::client::{Client, service};
 use crate::error::{Call, Error, existed, optional};
 use crate::limits::{CALL_DEADLINE, SYNC_DEADLINE};
+use crate::listing::{Listed, Listing};
 use crate::proto::images::images_client::ImagesClient;
 use crate::proto::images::{
     CreateImageRequest, DeleteImageRequest, GetImageRequest, Image, ListImagesRequest,
@@ -39,13 +42,17 @@ pub struct Record {
 impl Client {
     /// The records that match any of `filters` (containerd's filter syntax), all without filters.
     pub async fn images(&self, filters: &[&str]) -> Result<Vec<Record>, Error> {
+        self.image_listing(filters).await?.decoded().collect()
+    }
+
+    /// The same, not decoded yet.
+    pub async fn image_listing(&self, filters: &[&str]) -> Result<Listing<Record>, Error> {
         let call = Call::new("images.List", filters.join(" "));
         let filters = filters.iter().map(|&filter| filter.to_owned()).collect();
         let request = self.request(ListImagesRequest { filters });
         let mut service = service!(self, ImagesClient<_>);
-        let images = self.answer(&call, service.list(request)).await?.images;
-        let records = images.into_iter().map(|image| record(&call, image));
-        records.collect()
+        let answer = self.answer(&call, service.list(request)).await?;
+        Ok(Listing::new(call, answer.images))
     }
 
     /// The record of a name, if there is one.
@@ -99,6 +106,19 @@ impl Client {
         let mut service = service!(self, ImagesClient<_>);
         let answer = self.answer_within(deadline, &call, service.delete(request));
         existed(answer.await)
+    }
+}
+
+impl Listed for Record {
+    /// The target, for its annotations.
+    const NESTED: Option<u32> = Some(3);
+
+    fn decode(call: &Call, message: Bytes) -> Result<Self, Error> {
+        let image = Image::decode(message).map_err(|_| Error::Malformed {
+            call: call.clone(),
+            field: "a record that can be read",
+        })?;
+        record(call, image)
     }
 }
 

@@ -18,6 +18,7 @@ pub mod images;
 pub mod introspection;
 pub mod leases;
 pub mod limits;
+pub mod listing;
 mod proto;
 pub mod snapshots;
 pub mod unpack;
@@ -32,6 +33,7 @@ pub use events::{Event, Topic};
 pub use images::{Record, Target};
 pub use introspection::Version;
 pub use leases::Lease;
+pub use listing::{Listing, Summer};
 pub use unpack::{Unpack, UnpackLayer};
 
 /// Labels of a blob, an image, a lease or a snapshot: key to value.

@@ -58,6 +58,15 @@ impl OwnedHolding {
             offer: &self.offer,
         }
     }
+
+    /// Whether nothing about it is different, without reading what it gives.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.offer, &other.offer)
+            && (&self.path, &self.source) == (&other.path, &other.source)
+            && (self.arrived, self.live, self.is_latest)
+                == (other.arrived, other.live, other.is_latest)
+            && self.on_conflict == other.on_conflict
+    }
 }
 
 /// For whom a bundle is brought, and who else holds images.

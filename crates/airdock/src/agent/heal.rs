@@ -12,14 +12,15 @@ use super::bring::OwnedHolding;
 use super::context::Context;
 use super::event::Event;
 use super::failure::Failure;
+use super::look::{InOrder, Looked, look};
 use super::plan::{BundlePlan, Holding, plan};
 use super::publish::write_names;
 use super::retry::Retry;
 use super::run::{Agent, StoreState};
 use super::tracked::{State, Tracked};
 use super::work::Done;
-use crate::store::view::View;
-use crate::store::{Session, Store, StoreError};
+use crate::store::view::{Revision, Seen, View};
+use crate::store::{Session, StoreError};
 
 /// Changes come in bursts, ours among them; they are waited for this long.
 const QUIET: Duration = Duration::from_millis(50);
@@ -46,6 +47,7 @@ pub(super) struct Healing {
     tidied: bool,
     /// Whether something happened since the last look.
     wanted: bool,
+    in_order: Option<InOrder>,
 }
 
 impl Healing {
@@ -61,6 +63,7 @@ impl Healing {
             looks: 0,
             tidied: false,
             wanted: true,
+            in_order: None,
         }
     }
 
@@ -124,20 +127,33 @@ impl Agent {
         self.healing.due = now + self.settings.resync;
         let store = self.context.store.clone();
         let tidy = !self.healing.tidied;
+        let known = self.known_in_order();
         self.tasks
-            .spawn(async move { Done::Viewed(look(store, tidy).await) });
+            .spawn(async move { Done::Viewed(look(store, tidy, known).await) });
+    }
+
+    /// What the store is known to be if all is in order.
+    fn known_in_order(&self) -> Option<Revision> {
+        let in_order = self.healing.in_order.as_ref()?;
+        in_order.revision_for(&self.holdings())
     }
 
     /// Takes in what the store holds.
     pub(super) fn viewed(&mut self, looked: Result<Looked, StoreError>, now: Instant) {
         self.healing.looked(now);
         match looked {
-            Ok(Looked { view, sandbox }) => {
+            Ok(Looked { seen, sandbox }) => {
                 self.reachable(now);
-                self.reconcile(&view, now);
-                self.check_sandbox(sandbox, &view);
-                let records = view.records.into_iter();
-                self.records = records.map(|(name, it)| (name, it.into())).collect();
+                match seen {
+                    Seen::Other { view, revision } => self.reconcile(view, revision, now),
+                    // It was asked whether the store is as it was, and that isn't enough any more.
+                    Seen::Same if self.known_in_order().is_none() => {
+                        self.healing.in_order = None;
+                        self.healing.soon(now);
+                    }
+                    Seen::Same => {}
+                }
+                self.check_sandbox(sandbox);
                 self.start_verifying();
             }
             Err(error) => self.unreachable(&error, now),
@@ -179,12 +195,13 @@ impl Agent {
         });
     }
 
-    fn reconcile(&mut self, view: &View, now: Instant) {
+    fn reconcile(&mut self, view: View, revision: Option<Revision>, now: Instant) {
         let owned = self.holdings();
         let holdings: Vec<Holding<'_>> = owned.iter().map(OwnedHolding::borrowed).collect();
-        let mut plan = plan(&holdings, view, self.context.store.rules());
+        let mut plan = plan(&holdings, &view, self.context.store.rules());
+        let in_order = revision.filter(|_| plan.is_empty());
         if self.imported_since(self.healing.last) {
-            plan.spare_unknown(&holdings, view);
+            plan.spare_unknown(&holdings, &view);
         }
         let mut names_only = Vec::new();
         let mut by_path: BTreeMap<PathBuf, Vec<BundlePlan>> = BTreeMap::new();
@@ -207,6 +224,9 @@ impl Agent {
             self.report_lost(&owned, lost.holding, lost.image);
         }
         self.start_release(plan.orphans, now);
+        let records = view.records.into_iter();
+        self.records = records.map(|(name, it)| (name, it.into())).collect();
+        self.healing.in_order = in_order.map(|revision| InOrder::new(revision, owned));
     }
 
     /// Whether any bundle is being brought, or was since then.
@@ -264,7 +284,7 @@ impl Agent {
 
     /// Without its sandbox image a node starts no pod at all, and the message that kubelet gives
     /// for it is hard to read: k0s#5753, k0s#6360.
-    fn check_sandbox(&mut self, sandbox: Option<String>, view: &View) {
+    fn check_sandbox(&mut self, sandbox: Option<String>) {
         let Some(image) = sandbox.and_then(|name| Name::parse(&name).ok()) else {
             return;
         };
@@ -272,7 +292,7 @@ impl Agent {
         let offers = self.bundles.values().flat_map(|bundle| &bundle.entry.held);
         let mut offered = offers.flat_map(|held| &held.offer.images);
         let pending = self.bundles.values().any(|bundle| !bundle.is_at_rest());
-        let known = view.records.contains_key(&name)
+        let known = self.records.contains_key(&name)
             || offered.any(|offered| offered.names.contains(&image));
         if known {
             self.sandbox.told = None;
@@ -309,27 +329,6 @@ impl Agent {
             Err(_) => self.healing.soon(now),
         }
     }
-}
-
-/// A look at the store.
-#[derive(Debug)]
-pub struct Looked {
-    /// What it holds.
-    pub view: View,
-    /// The image that CRI starts every pod with, where there is a CRI.
-    pub sandbox: Option<String>,
-}
-
-async fn look(store: Store, tidy: bool) -> Result<Looked, StoreError> {
-    if tidy {
-        store.tidy().await?;
-        store.bury().await?;
-    }
-    store.clear_leftovers().await?;
-    Ok(Looked {
-        sandbox: store.sandbox_image().await,
-        view: store.view().await?,
-    })
 }
 
 /// Whether it was told that nothing has the sandbox image.

@@ -17,6 +17,7 @@ pub mod failure;
 mod heal;
 pub mod import;
 pub mod ledger;
+mod look;
 mod notice;
 pub mod offer;
 pub mod open;

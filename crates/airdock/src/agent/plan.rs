@@ -47,6 +47,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Whether there is nothing to do, and nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        self.bundles.is_empty() && self.orphans.is_empty() && self.lost.is_empty()
+    }
+
     /// Changes none of the names that were last written for a bundle of which nothing is known: while
     /// one is being imported, these may be its first.
     pub fn spare_unknown(&mut self, holdings: &[Holding<'_>], view: &View) {

@@ -34,15 +34,31 @@ const MOUNTS_LOOK: Timespec = Timespec {
 /// The thread that waits for mounts calls nothing deep.
 const MOUNTS_STACK: usize = 64 * 1024;
 
-/// File systems that other machines change, or that don't say so (`statfs(2)`).
-const REMOTE: [u64; 7] = [
+/// File systems that other machines change, or that don't say so (`statfs(2)`, and for those from
+/// elsewhere the list by which `tail -f` decides the same).
+const REMOTE: [u64; 22] = [
     0x6969,      // NFS
+    0x517b,      // SMB
     0xff53_4d42, // CIFS
     0xfe53_4d42, // SMB2
     0x0102_1997, // 9p
-    0x6573_5546, // FUSE
+    0x6573_5546, // FUSE, virtiofs
     0x00c3_6400, // Ceph
     0x7461_636f, // OCFS2
+    0x0116_1970, // GFS2
+    0x0bd0_0bd0, // Lustre
+    0x4750_4653, // GPFS
+    0x1983_0326, // BeeGFS
+    0xaad7_aaea, // PanFS
+    0xbeef_dead, // StorNext
+    0x6163_6673, // ACFS
+    0x5346_414f, // AFS
+    0x6b41_4653, // kAFS
+    0x7375_7245, // Coda
+    0x2003_0528, // OrangeFS
+    0x786f_4256, // VirtualBox
+    0xbacb_acbc, // VMware
+    0x7c7c_6673, // Parallels
 ];
 
 /// What the watcher has to say.

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::bring::{Brought, OwnedHolding, Standing, bring};
 use super::event::Event;
 use super::failure::Failure;
-use super::heal::Looked;
+use super::look::Looked;
 use super::notice::write_down;
 use super::publish::reasons;
 use super::retry::Retry;

@@ -40,7 +40,7 @@ pub(super) struct AgentOptions {
     /// [default: 10]
     #[arg(long, value_name = "SECONDS", env = "AIRDOCK_DEBOUNCE")]
     debounce: Option<Seconds>,
-    /// How often directories and store are looked at without any hint, in seconds [default: 60]
+    /// How often directories and store are looked at without any hint, in seconds [default: 300]
     #[arg(long, value_name = "SECONDS", env = "AIRDOCK_RESYNC")]
     resync: Option<Seconds>,
     /// How many bundles are brought at once [default: 2]

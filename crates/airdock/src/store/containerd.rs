@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use airdock_bundle::digest::{Algorithm, Digest, Hasher};
 use airdock_containerd::{
-    Body, Client, Error, Labels, Record as ImageRecord, Target, WriteRequest, Written,
+    Body, Client, Error, Labels, Record as ImageRecord, Summer, Target, WriteRequest, Written,
 };
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -55,6 +55,7 @@ pub struct ContainerdStore {
     /// Held for writing while blobs are thrown away.
     discarding: RwLock<()>,
     size: looking::Size,
+    summer: Summer,
 }
 
 impl ContainerdStore {
@@ -68,6 +69,7 @@ impl ContainerdStore {
             leftovers: Mutex::default(),
             discarding: RwLock::default(),
             size: looking::Size::default(),
+            summer: Summer::default(),
         })
     }
 

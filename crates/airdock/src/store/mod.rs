@@ -27,7 +27,7 @@ pub use error::StoreError;
 use extent::Extent;
 use layout::LayoutStore;
 use records::RecordRules;
-use view::View;
+use view::{Revision, Seen, View};
 
 /// A store. Clones share it.
 #[derive(Clone, Debug)]
@@ -104,6 +104,18 @@ impl Store {
         match self {
             Self::Containerd(store) => store.view().await,
             Self::Layout(store) => store.view().await,
+        }
+    }
+
+    /// The same, unless all is as it was in a revision that is known: that is seen at a fraction of
+    /// the cost.
+    pub async fn look(&self, known: Option<Revision>) -> Result<Seen, StoreError> {
+        match self {
+            Self::Containerd(store) => store.look(known).await,
+            Self::Layout(store) => Ok(Seen::Other {
+                view: store.view().await?,
+                revision: None,
+            }),
         }
     }
 

@@ -15,6 +15,25 @@ pub struct View {
     pub content: HashMap<Digest, Stored>,
 }
 
+/// What all names and blobs of a store were at one moment, in two numbers that mean something to the
+/// process alone that made them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Revision(pub [u64; 2]);
+
+/// What a look at a store showed.
+#[derive(Debug)]
+pub enum Seen {
+    /// What was known already.
+    Same,
+    /// Something else, or nothing was known.
+    Other {
+        /// All of it.
+        view: View,
+        /// By which it is known the next time; not every store can tell.
+        revision: Option<Revision>,
+    },
+}
+
 /// A name in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {

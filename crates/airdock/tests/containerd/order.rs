@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use airdock_testkit::fixture::{Bundle, Image, Layer};
-use airdock_testkit::process::{Running, run};
+use airdock_testkit::process::Running;
 use airdock_testkit::proxy::{Fault, Proxy};
 use airdock_testkit::{Daemon, Outcome, Suite, wait};
 use serde_json::Value;
 
-use crate::support::{AIRDOCK, DEADLINE, name_becomes, put, records, small, text, watch_through};
+use crate::support::{DEADLINE, name_becomes, put, records, small, status, watch_through};
 
 const PAUSE: &str = "registry.k8s.io/pause:3.9";
 
@@ -21,9 +21,7 @@ pub(crate) fn tests(suite: Suite) -> Suite {
 
 /// States of bundles by their file names, as the agent tells them.
 fn states(dir: &Path) -> Option<Vec<(String, String)>> {
-    let socket = dir.join("state/airdock.sock");
-    let args = ["status", "--output", "json", "--socket", text(&socket)];
-    let status: Value = serde_json::from_str(&run(AIRDOCK, &args).ok()?.stdout).ok()?;
+    let status = status(dir)?;
     let state = |bundle: &Value| {
         let path = Path::new(bundle["path"].as_str()?);
         let file = path.file_name()?.to_string_lossy().into_owned();

@@ -70,6 +70,13 @@ pub(crate) fn started(daemon: &Daemon, dir: &Path, more: &[&str]) -> std::io::Re
     Ok(agent)
 }
 
+/// What the agent tells of itself, once it can be asked.
+pub(crate) fn status(dir: &Path) -> Option<Value> {
+    let socket = dir.join("state/airdock.sock");
+    let args = ["status", "--output", "json", "--socket", text(&socket)];
+    serde_json::from_str(&run(AIRDOCK, &args).ok()?.stdout).ok()
+}
+
 /// Writes a bundle beside the directory and renames it into it.
 pub(crate) fn put(dir: &Path, file: &str, bundle: &Bundle) -> std::io::Result<()> {
     let beside = dir.join(format!("beside-{file}"));

@@ -12,10 +12,13 @@ use airdock_testkit::{Daemon, Outcome, Suite, wait};
 
 use crate::support::{
     AIRDOCK, DEADLINE, digest_of, ingests, leases, load, name_becomes, put, records, remembered,
-    small, started, store_of, text, watch, watch_through,
+    small, started, status, store_of, text, watch, watch_through,
 };
 
 const X: &str = "docker.io/library/x:1";
+
+/// Keeps a manifest's first layer alive.
+const LAYER_REF: &str = "containerd.io/gc.ref.content.l.0";
 
 pub(crate) fn tests(suite: Suite) -> Suite {
     suite
@@ -28,6 +31,7 @@ pub(crate) fn tests(suite: Suite) -> Suite {
             read_once,
         )
         .on_each_containerd("a_pin_that_is_dropped_comes_back", &[], unpinned)
+        .on_each_containerd("what_no_event_tells_of_is_found", &[], untold)
         .on_each_containerd("a_removed_bundle_is_unpinned", &[], removed)
         .on_each_containerd("delete_removes_the_names_of_a_removed_bundle", &[], delete)
         .on_each_containerd("nothing_is_written_for_what_is_unchanged", &[], unchanged)
@@ -153,6 +157,28 @@ fn unpinned(daemon: &mut Daemon, dir: &Path) -> Outcome {
             .then_some(())
     })?;
     assert!(labels_of(daemon, X)?.contains("mine=kept"));
+    Ok(())
+}
+
+/// After looks that found all in order, and that spared themselves the details.
+fn untold(daemon: &mut Daemon, dir: &Path) -> Outcome {
+    let mut agent = started(daemon, dir, &["--resync", "0.1"])?;
+    put(dir, "x.tar", &small("x:1", "one"))?;
+    agent.wait_for_line(&["bundle loaded"], DEADLINE)?;
+    let looks = || status(dir)?["agent"]["resyncs"].as_u64();
+    let before = wait::until("the status", DEADLINE, looks)?;
+    let more = || looks().filter(|looks| *looks > before + 3);
+    wait::until("more looks", DEADLINE, more)?;
+    let manifest = digest_of("one");
+    let label = format!("{LAYER_REF}=");
+    daemon.ctr_text(&["content", "label", &manifest, &label])?;
+    wait::until("the label", DEADLINE, || {
+        let listed = daemon.ctr_text(&["content", "ls"]).ok()?;
+        let line = listed.lines().find(|line| line.starts_with(&manifest))?;
+        line.contains(LAYER_REF).then_some(())
+    })?;
+    let imports = agent.stderr().matches("msg=importing").count();
+    assert_eq!(imports, 1, "{}", agent.stderr());
     Ok(())
 }
 

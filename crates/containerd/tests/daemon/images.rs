@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use airdock_containerd::{Client, Error, Record, Target};
+use airdock_containerd::{Client, Error, Record, Summer, Target};
 use airdock_testkit::{Daemon, Outcome, Suite};
 
 use crate::blob::{Blob, labels};
@@ -13,6 +13,11 @@ pub(crate) fn tests(suite: Suite) -> Suite {
         .on_each_containerd("a_name_is_created_once", &[], with_client(create))
         .on_each_containerd("an_update_changes_what_it_lists", &[], with_client(update))
         .on_each_containerd("images_are_listed_and_filtered", &[], with_client(list))
+        .on_each_containerd(
+            "a_list_tells_whether_anything_changed",
+            &[],
+            with_client(sums),
+        )
         .on_each_containerd("a_deleted_name_is_gone", &[], with_client(delete))
 }
 
@@ -83,6 +88,39 @@ async fn list(client: Client, _daemon: &mut Daemon) -> Outcome {
     let found = client.images(&[&filter]).await?;
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].name, names[1]);
+    Ok(())
+}
+
+async fn sums(client: Client, _daemon: &mut Daemon) -> Outcome {
+    let blob = Blob::of("{}");
+    blob.write(&client, blob.whole()).await?;
+    let many: Vec<String> = (0..20).map(|n| n.to_string()).collect();
+    let many: Vec<_> = many.iter().map(|n| (n.as_str(), n.as_str())).collect();
+    let mut record = record(NAME, &blob);
+    record.labels = labels(&many);
+    client.image_create(None, &record).await?;
+    client
+        .content_update_labels(&blob.digest, labels(&many))
+        .await?;
+    let summer = Summer::default();
+    let sum = async || -> Result<_, Error> {
+        let images = client.image_listing(&[]).await?.sum(&summer);
+        let content = client.content_listing().await?.sum(&summer);
+        Ok((images, content))
+    };
+    let (images, content) = sum().await?;
+    // The daemon shuffles labels each time.
+    for _ in 0..10 {
+        assert_eq!(sum().await?, (images, content));
+    }
+    let change = labels(&[("7", "8")]);
+    client.content_update_labels(&blob.digest, change).await?;
+    let (same, changed) = sum().await?;
+    assert_eq!(same, images);
+    assert_ne!(changed, content);
+    record.labels.insert("7".to_owned(), "8".to_owned());
+    client.image_update(None, &record, &["labels.7"]).await?;
+    assert_ne!(sum().await?.0, images);
     Ok(())
 }
 

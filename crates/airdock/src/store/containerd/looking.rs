@@ -3,14 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use airdock_bundle::digest::Digest;
-use airdock_containerd::{ContentInfo, Record as ImageRecord};
+use airdock_containerd::{ContentInfo, Listing, Record as ImageRecord};
 use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::ContainerdStore;
 use crate::store::StoreError;
 use crate::store::extent::Extent;
 use crate::store::labels;
-use crate::store::view::{Record, Stored, View};
+use crate::store::view::{Record, Revision, Seen, Stored, View};
 
 /// A question of its own costs about as much as so many lines of a list.
 const LINES_A_QUESTION: usize = 25;
@@ -32,16 +32,31 @@ impl Size {
 impl ContainerdStore {
     /// Two calls, whatever the number of images.
     pub async fn view(&self) -> Result<View, StoreError> {
+        let (records, content) = self.listings().await?;
+        view(records, content)
+    }
+
+    /// The same two calls; what they give is decoded only where it isn't what is known.
+    pub async fn look(&self, known: Option<Revision>) -> Result<Seen, StoreError> {
+        let (records, content) = self.listings().await?;
+        let revision = Some(Revision([
+            records.sum(&self.summer),
+            content.sum(&self.summer),
+        ]));
+        if known == revision {
+            return Ok(Seen::Same);
+        }
+        let view = view(records, content)?;
+        Ok(Seen::Other { view, revision })
+    }
+
+    async fn listings(&self) -> Result<(Listing<ImageRecord>, Listing<ContentInfo>), StoreError> {
         let _whole = self.discarding.read().await;
-        let none: [&str; 0] = [];
-        let records = self.client.images(&none).await?;
-        let content = self.client.content_list().await?;
+        let records = self.client.image_listing(&[]).await?;
+        let content = self.client.content_listing().await?;
         let lines = records.len() + content.len();
         self.size.0.store(lines, Ordering::Relaxed);
-        Ok(View {
-            records: records.into_iter().filter_map(record).collect(),
-            content: content.into_iter().filter_map(stored).collect(),
-        })
+        Ok((records, content))
     }
 
     /// At least what it has of the extent: bundles that come one after the other would each list
@@ -68,6 +83,18 @@ impl ContainerdStore {
             content: content.into_iter().flatten().filter_map(stored).collect(),
         })
     }
+}
+
+/// What can't be read as a name or a blob of ours is none.
+fn view(records: Listing<ImageRecord>, content: Listing<ContentInfo>) -> Result<View, StoreError> {
+    let mut view = View::default();
+    for image in records.decoded() {
+        view.records.extend(record(image?));
+    }
+    for info in content.decoded() {
+        view.content.extend(stored(info?));
+    }
+    Ok(view)
 }
 
 pub(super) fn record(image: ImageRecord) -> Option<(String, Record)> {
