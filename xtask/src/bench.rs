@@ -3,6 +3,7 @@
 //! Absolute times mean little on a shared machine. Runs of both sides alternate, each with a daemon
 //! of its own whose store is fresh, and what counts is the ratio of their medians.
 
+mod appearing;
 mod bundles;
 mod case;
 mod idle;
@@ -64,6 +65,8 @@ pub(super) struct Bench {
     airdock: PathBuf,
     /// The bare writer, where a case needs it.
     push: PathBuf,
+    /// What waits for names, where a case needs it.
+    named: PathBuf,
     /// Where the case shall not say it.
     runs: Option<usize>,
     bundles: Bundles,
@@ -112,16 +115,18 @@ fn document(options: &BenchOptions, rows: &Rows) -> String {
 
 impl Bench {
     fn prepare(options: &BenchOptions, cases: &[Case]) -> anyhow::Result<Self> {
-        let push = ["--package=airdock-containerd", "--example=push"];
+        let example = |name: &str, wanted: &[Case]| match cases.iter().any(|it| wanted.contains(it))
+        {
+            true => release::compile(&["--package=airdock-containerd", "--example", name]),
+            false => Ok(PathBuf::new()),
+        };
         Ok(Self {
             airdock: match &options.airdock {
                 Some(built) => built.clone(),
                 None => release::compile(&["--package=airdock"])?,
             },
-            push: match cases.contains(&Case::K) {
-                true => release::compile(&push)?,
-                false => PathBuf::new(),
-            },
+            push: example("push", &[Case::K])?,
+            named: example("named", &[Case::G, Case::H, Case::M])?,
             runs: options.runs.map(|runs| runs.max(1)),
             bundles: Bundles::below(&folder())?,
         })

@@ -6,17 +6,16 @@ use std::process::ExitCode;
 use airdock_testkit::needs::program;
 
 use crate::shell::{cargo, run as execute, say, step};
-use crate::{dist, setup, test};
+use crate::{setup, test};
 
 /// A check with its name.
 type Check = (&'static str, fn() -> anyhow::Result<()>);
 
-const CHECKS: [Check; 5] = [
+const CHECKS: [Check; 4] = [
     ("format", format),
     ("lints", lints),
     ("documentation", documentation),
     ("licences, bans, sources", deny),
-    ("static binary, packages", dist::build),
 ];
 
 /// Runs all checks, also after one has failed; the last line is the sum of the tests.

@@ -11,9 +11,9 @@ use crate::shell::{cargo, read, run};
 /// Where they go, below the top folder.
 const DIST: &str = "target/dist";
 
-/// Builds the program, and packs it.
+/// Builds the program, and packs it, if it is static.
 pub(crate) fn build() -> anyhow::Result<()> {
-    let program = release::build()?;
+    let program = release::compile(&["--package=airdock"])?;
     let mut pack = cargo(&["run", "--quiet", "--package=airdock-dist", "--"]);
     pack.arg(program).args(["--out", DIST]);
     run(pack.args(["--time", &time()?]))

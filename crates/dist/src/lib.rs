@@ -7,6 +7,7 @@ pub mod archive;
 pub mod compress;
 pub mod content;
 pub mod deb;
+pub mod elf;
 pub mod notices;
 pub mod pages;
 pub mod release;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use sha2::{Digest as _, Sha256};
 
+use crate::elf::{Machine, is_static};
 use crate::{archive, content, deb, notices, rpm};
 
 /// The one-line description in every package.
@@ -22,42 +23,6 @@ k0s, k3s, RKE2, kubeadm, MicroK8s, with containerd 1.6 to 2.x.";
 
 /// Who answers for the packages.
 pub const MAINTAINER: &str = "The airdock authors <airdock@localhost.localdomain>";
-
-/// The processor that a program runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Machine {
-    /// x86-64.
-    Amd64,
-    /// 64-bit Arm.
-    Arm64,
-}
-
-impl Machine {
-    /// What an ELF file says of itself (`elf(5)`, `e_machine`).
-    pub fn of(program: &[u8]) -> anyhow::Result<Self> {
-        match (program.get(..4), program.get(18..20)) {
-            (Some(b"\x7fELF"), Some([0x3e, 0])) => Ok(Self::Amd64),
-            (Some(b"\x7fELF"), Some([0xb7, 0])) => Ok(Self::Arm64),
-            _ => bail!("not a program for amd64 or arm64"),
-        }
-    }
-
-    /// As Debian, OCI and Go call it.
-    pub fn debian(self) -> &'static str {
-        match self {
-            Self::Amd64 => "amd64",
-            Self::Arm64 => "arm64",
-        }
-    }
-
-    /// As RPM calls it.
-    pub fn rpm(self) -> &'static str {
-        match self {
-            Self::Amd64 => "x86_64",
-            Self::Arm64 => "aarch64",
-        }
-    }
-}
 
 /// A program with what goes beside it.
 #[derive(Clone, Debug)]
@@ -75,9 +40,11 @@ pub struct Release {
 }
 
 impl Release {
-    /// Reads a program. The version is this workspace's.
+    /// Reads a static program. The version is this workspace's.
     pub fn of(program: &Path, time: u32) -> anyhow::Result<Self> {
-        let program = fs::read(program).with_context(|| program.display().to_string())?;
+        let path = || program.display().to_string();
+        let program = fs::read(program).with_context(path)?;
+        is_static(&program).with_context(path)?;
         Ok(Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             machine: Machine::of(&program)?,
@@ -127,23 +94,4 @@ fn checksum((name, bytes): (&String, &Vec<u8>)) -> (String, Vec<u8>) {
 /// Lower case, two digits a byte.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_processor_is_read_from_the_program() {
-        let header = |machine: u8| {
-            let mut header = b"\x7fELF\x02\x01\x01".to_vec();
-            header.resize(18, 0);
-            header.extend([machine, 0]);
-            header
-        };
-        assert_eq!(Machine::of(&header(0x3e)).unwrap(), Machine::Amd64);
-        assert_eq!(Machine::of(&header(0xb7)).unwrap(), Machine::Arm64);
-        assert!(Machine::of(&header(0x28)).is_err());
-        assert!(Machine::of(b"#!/bin/sh").is_err());
-    }
 }

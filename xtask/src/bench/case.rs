@@ -61,7 +61,7 @@ impl Case {
             Self::G => vec![latency::arrival(bench, version)],
             Self::H => vec![latency::healing(bench, version)],
             Self::I => memory::peak(bench, version),
-            Self::J => vec![idle::minute(bench, version)],
+            Self::J => vec![idle::idle(bench, version)],
             Self::L => pulling::rows(bench, version),
             Self::M => vec![latency::repair(bench, version)],
             _ => {

@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-use airdock_containerd::{Client, Record};
 use airdock_testkit::process::Running;
-use airdock_testkit::{Daemon, Version, daemon, wait};
-use anyhow::{Context as _, bail};
+use airdock_testkit::{Daemon, Version, wait};
+use anyhow::Context as _;
 use tempfile::TempDir;
-use tokio::runtime::Runtime;
 
 use super::Bench;
+use super::appearing::Appearing;
 use super::bundles::{Name, small};
 use super::measure::Io;
 use super::row::Row;
@@ -30,16 +29,12 @@ const LOSSES: usize = 5;
 /// From the arrival of a large bundle to its names, at most.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// How often the daemon is asked: far below what is measured, without keeping it busy.
-const PAUSE: Duration = Duration::from_millis(2);
-
 /// An agent at work, its directory and its daemon.
 struct Site {
     daemon: Daemon,
     folders: TempDir,
     agent: Running,
-    client: Client,
-    runtime: Runtime,
+    names: Appearing,
 }
 
 impl Site {
@@ -53,17 +48,11 @@ impl Site {
         agent.arg("--state-dir").arg(folders.path().join("state"));
         let mut agent = Running::spawn(&mut agent)?;
         agent.wait_for_line(&["started to watch"], wait::DEADLINE)?;
-        let runtime = Runtime::new()?;
-        let client = {
-            let _inside = runtime.enter();
-            Client::connect(&daemon.socket(), daemon::NAMESPACE)?
-        };
         Ok(Self {
+            names: Appearing::start(&bench.named, &daemon)?,
             daemon,
             folders,
             agent,
-            client,
-            runtime,
         })
     }
 
@@ -83,35 +72,43 @@ impl Site {
     }
 
     /// Waits for a record that was made after `since`.
-    fn appears(&self, name: &str, since: SystemTime) -> anyhow::Result<()> {
-        let end = Instant::now() + wait::DEADLINE;
-        while Instant::now() < end {
-            let record = self.runtime.block_on(self.client.image(name))?;
-            if record.is_some_and(|record| is_newer(&record, since)) {
-                return Ok(());
-            }
-            std::thread::sleep(PAUSE);
-        }
-        bail!("{name} did not appear\n{}", self.agent.stderr())
+    fn appears(&mut self, name: &str, since: SystemTime) -> anyhow::Result<()> {
+        let appeared = self.names.wait(name, since);
+        appeared.with_context(|| format!("{name} did not appear\n{}", self.agent.stderr()))
     }
 
-    /// Removes all records of an image and, with them, its blobs.
-    fn lose(&self, name: &str) -> anyhow::Result<()> {
-        let record = self.runtime.block_on(self.client.image(name))?;
-        let target = record.context("no record")?.target.digest;
-        let none: [&str; 0] = [];
-        let all = self.runtime.block_on(self.client.images(&none))?;
-        let same = all.iter().filter(|record| record.target.digest == target);
-        let names: Vec<&str> = same.map(|record| record.name.as_str()).collect();
-        self.daemon
-            .ctr_text(&[&["images", "rm", "--sync"], names.as_slice()].concat())?;
-        Ok(())
+    /// The time from the start of a `ctr` that removes all records of an image and, with them, its
+    /// blobs, until the name is there again.
+    fn lose(&mut self, name: &str) -> anyhow::Result<Duration> {
+        let names = self.same_as(name)?;
+        let names = names.iter().map(String::as_str);
+        let remove: Vec<&str> = ["images", "rm", "--sync"]
+            .into_iter()
+            .chain(names)
+            .collect();
+        let (since, started) = (SystemTime::now(), Instant::now());
+        self.daemon.ctr_text(&remove)?;
+        self.appears(name, since)?;
+        Ok(started.elapsed())
+    }
+
+    /// All names of the image that has this name.
+    fn same_as(&self, name: &str) -> anyhow::Result<Vec<String>> {
+        let listed = self.daemon.ctr_text(&["images", "ls"])?;
+        // REF TYPE DIGEST …
+        let lines = listed.lines().map(|line| line.split_whitespace());
+        let records = lines.filter_map(|mut words| Some((words.next()?, words.nth(1)?)));
+        let records: Vec<(&str, &str)> = records.collect();
+        let named = records.iter().find(|(other, _)| *other == name);
+        let (_, target) = named.with_context(|| format!("{name}: no record"))?;
+        let same = records.iter().filter(|(_, other)| other == target);
+        Ok(same.map(|(name, _)| (*name).to_owned()).collect())
     }
 }
 
 /// Case G: from the rename into the directory to the name in the store.
 pub(super) fn arrival(bench: &Bench, version: Version) -> anyhow::Result<Row> {
-    let site = Site::start(bench, version)?;
+    let mut site = Site::start(bench, version)?;
     let mut times = Vec::new();
     for number in 0..ARRIVALS {
         let bundle = site.write(number)?;
@@ -127,17 +124,14 @@ pub(super) fn arrival(bench: &Bench, version: Version) -> anyhow::Result<Row> {
 
 /// Case H: from the start of `ctr images rm` to the name in the store again.
 pub(super) fn healing(bench: &Bench, version: Version) -> anyhow::Result<Row> {
-    let site = Site::start(bench, version)?;
+    let mut site = Site::start(bench, version)?;
     for number in 0..LOSING {
         site.arrive(&site.write(number)?)?;
         site.appears(&name(number), SystemTime::UNIX_EPOCH)?;
     }
     let mut times = Vec::new();
     for number in (0..LOSSES).flat_map(|_| 0..LOSING) {
-        let (since, started) = (SystemTime::now(), Instant::now());
-        site.lose(&name(number))?;
-        site.appears(&name(number), since)?;
-        times.push(started.elapsed());
+        times.push(site.lose(&name(number))?);
     }
     let title = format!(
         "image and its blobs removed with ctr, until back ({})",
@@ -156,10 +150,7 @@ pub(super) fn repair(bench: &Bench, version: Version) -> anyhow::Result<Row> {
     let before = Io::of(site.agent.pid())?.read;
     let mut times = Vec::new();
     for _ in 0..LOSSES {
-        let (since, started) = (SystemTime::now(), Instant::now());
-        site.lose(IMAGE)?;
-        site.appears(IMAGE, since)?;
-        times.push(started.elapsed());
+        times.push(site.lose(IMAGE)?);
     }
     let read = Io::of(site.agent.pid())?.read - before;
     let tenths = read * 10 / fs::metadata(bundle)?.len() / u64::try_from(LOSSES)?;
@@ -173,10 +164,6 @@ pub(super) fn repair(bench: &Bench, version: Version) -> anyhow::Result<Row> {
 
 fn name(number: usize) -> String {
     format!("bench.test/small-{number}:1")
-}
-
-fn is_newer(record: &Record, since: SystemTime) -> bool {
-    record.created.is_some_and(|created| created > since)
 }
 
 fn row(case: &str, title: String, version: Version, times: &[Duration], goal: &str) -> Row {

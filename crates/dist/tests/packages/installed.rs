@@ -4,19 +4,36 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use airdock_dist::release::Release;
 use airdock_testkit::fixture::{Bundle, Image};
 use airdock_testkit::process::{Running, Signal};
 use airdock_testkit::wait::DEADLINE;
-use airdock_testkit::{Need, Outcome, Suite};
+use airdock_testkit::{Need, Outcome, Suite, needs};
 
-use crate::support::{built_deb, dpkg, install, read};
+use crate::support::{TIME, built_deb, dpkg, install, read};
 
 pub(crate) fn tests(suite: Suite) -> Suite {
-    suite.test(
-        "the_units_command_line_works_from_an_installed_deb",
-        &[Need::Root, Need::Airdock, Need::Program("dpkg")],
-        installed,
-    )
+    suite
+        .test(
+            "the_program_is_static_and_goes_into_every_package",
+            &[Need::Airdock],
+            packed,
+        )
+        .test(
+            "the_units_command_line_works_from_an_installed_deb",
+            &[Need::Root, Need::Airdock, Need::Program("dpkg")],
+            installed,
+        )
+}
+
+/// It is linked as a release is, only not optimised.
+fn packed(_dir: &Path) -> Outcome {
+    let program = needs::airdock().expect("it was built with this test");
+    let packages = Release::of(&program, TIME)?.packages()?;
+    let least = fs::metadata(&program)?.len() / 10;
+    let is_large = |name: &&String| packages[*name].len() as u64 > least;
+    assert_eq!(packages.keys().filter(is_large).count(), 3);
+    Ok(())
 }
 
 fn installed(dir: &Path) -> Outcome {

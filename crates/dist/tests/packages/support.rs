@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use airdock_dist::release::{Machine, Release};
+use airdock_dist::elf::Machine;
+use airdock_dist::release::Release;
 use airdock_testkit::needs;
 
 /// Some time that is past.
