@@ -33,7 +33,7 @@ pub use events::{Event, Topic};
 pub use images::{Record, Target};
 pub use introspection::Version;
 pub use leases::Lease;
-pub use listing::{Listing, Summer};
+pub use listing::{Listing, SumKey};
 pub use unpack::{Unpack, UnpackLayer};
 
 /// Labels of a blob, an image, a lease or a snapshot: key to value.

@@ -27,9 +27,10 @@ pub(crate) trait Listed: Sized {
     fn decode(call: &Call, message: Bytes) -> Result<Self, Error>;
 }
 
-/// How the messages of one process's listings are summed up: sums of others mean nothing to it.
+/// By which lists are summed up: sums by another key, and so by another process, say nothing of
+/// these.
 #[derive(Debug, Default)]
-pub struct Summer(RandomState);
+pub struct SumKey(RandomState);
 
 impl<T> Listing<T> {
     pub(crate) fn new(call: Call, messages: Vec<Bytes>) -> Self {
@@ -56,10 +57,11 @@ impl<T> Listing<T> {
     reason = "what can be listed is this crate's own matter"
 )]
 impl<T: Listed> Listing<T> {
-    /// A number that differs when anything in the list does. The order of the messages, and that of
-    /// the entries of maps, which the daemon shuffles, make no difference.
-    pub fn sum(&self, summer: &Summer) -> u64 {
-        let sums = self.messages.iter().map(|it| summer.sum(it, T::NESTED));
+    /// A number that differs when anything in the list does, but for a chance of one in 2⁶⁴. The order
+    /// of the messages, and that of the entries of maps, which the daemon shuffles, make no
+    /// difference.
+    pub fn sum(&self, key: &SumKey) -> u64 {
+        let sums = self.messages.iter().map(|it| key.sum(it, T::NESTED));
         sums.fold(0, u64::wrapping_add)
     }
 
@@ -70,7 +72,7 @@ impl<T: Listed> Listing<T> {
     }
 }
 
-impl Summer {
+impl SumKey {
     fn sum(&self, message: &[u8], nested: Option<u32>) -> u64 {
         let fields = self.fields(message, nested);
         self.0.hash_one(fields.ok_or(message))
@@ -120,15 +122,15 @@ mod tests {
         [field(1, key.as_bytes()), field(2, value.as_bytes())].concat()
     }
 
-    fn sum(summer: &Summer, messages: &[Vec<u8>]) -> u64 {
+    fn sum(key: &SumKey, messages: &[Vec<u8>]) -> u64 {
         let messages = messages.iter().cloned().map(Bytes::from);
         let call = Call::new("images.List", "");
-        Listing::<Record>::new(call, messages.collect()).sum(summer)
+        Listing::<Record>::new(call, messages.collect()).sum(key)
     }
 
     #[test]
     fn the_order_of_messages_and_of_entries_makes_no_difference() {
-        let summer = Summer::default();
+        let key = SumKey::default();
         let name = field(1, b"a:1");
         let labels = [field(2, &entry("x", "1")), field(2, &entry("y", "2"))];
         let notes = [field(5, &entry("x", "1")), field(5, &entry("y", "2"))];
@@ -139,10 +141,7 @@ mod tests {
         let one = [name.clone(), x.clone(), y.clone(), target].concat();
         let same = [name, y, x, turned].concat();
         assert_ne!(one, same);
-        assert_eq!(
-            sum(&summer, &[one, other.clone()]),
-            sum(&summer, &[other, same])
-        );
+        assert_eq!(sum(&key, &[one, other.clone()]), sum(&key, &[other, same]));
     }
 
     #[test]
@@ -164,7 +163,7 @@ mod tests {
             change(&mut image);
             image.encode_to_vec()
         };
-        let summer = Summer::default();
+        let key = SumKey::default();
         let lists = [
             vec![],
             vec![vec![]],
@@ -188,8 +187,8 @@ mod tests {
             vec![b"no message".to_vec()],
             vec![b"no messages".to_vec()],
         ];
-        let mut sums: Vec<u64> = lists.iter().map(|list| sum(&summer, list)).collect();
-        assert_eq!(sums[2], sum(&summer, &[image(|_| {})]));
+        let mut sums: Vec<u64> = lists.iter().map(|list| sum(&key, list)).collect();
+        assert_eq!(sums[2], sum(&key, &[image(|_| {})]));
         sums.sort_unstable();
         sums.dedup();
         assert_eq!(sums.len(), lists.len());

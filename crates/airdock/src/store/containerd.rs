@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use airdock_bundle::digest::{Algorithm, Digest, Hasher};
 use airdock_containerd::{
-    Body, Client, Error, Labels, Record as ImageRecord, Summer, Target, WriteRequest, Written,
+    Body, Client, Error, Labels, Record as ImageRecord, SumKey, Target, WriteRequest, Written,
 };
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -55,7 +55,7 @@ pub struct ContainerdStore {
     /// Held for writing while blobs are thrown away.
     discarding: RwLock<()>,
     size: looking::Size,
-    summer: Summer,
+    sum_key: SumKey,
 }
 
 impl ContainerdStore {
@@ -69,7 +69,7 @@ impl ContainerdStore {
             leftovers: Mutex::default(),
             discarding: RwLock::default(),
             size: looking::Size::default(),
-            summer: Summer::default(),
+            sum_key: SumKey::default(),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use airdock_containerd::{Client, Error, Record, Summer, Target};
+use airdock_containerd::{Client, Error, Record, SumKey, Target};
 use airdock_testkit::{Daemon, Outcome, Suite};
 
 use crate::blob::{Blob, labels};
@@ -102,10 +102,10 @@ async fn sums(client: Client, _daemon: &mut Daemon) -> Outcome {
     client
         .content_update_labels(&blob.digest, labels(&many))
         .await?;
-    let summer = Summer::default();
+    let key = SumKey::default();
     let sum = async || -> Result<_, Error> {
-        let images = client.image_listing(&[]).await?.sum(&summer);
-        let content = client.content_listing().await?.sum(&summer);
+        let images = client.image_listing(&[]).await?.sum(&key);
+        let content = client.content_listing().await?.sum(&key);
         Ok((images, content))
     };
     let (images, content) = sum().await?;

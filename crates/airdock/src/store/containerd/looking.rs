@@ -40,8 +40,8 @@ impl ContainerdStore {
     pub async fn look(&self, known: Option<Revision>) -> Result<Seen, StoreError> {
         let (records, content) = self.listings().await?;
         let revision = Some(Revision([
-            records.sum(&self.summer),
-            content.sum(&self.summer),
+            records.sum(&self.sum_key),
+            content.sum(&self.sum_key),
         ]));
         if known == revision {
             return Ok(Seen::Same);
