@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -16,6 +17,10 @@ use super::work::Done;
 use crate::config::{OnRemove, Policy};
 use crate::store::labels::source_id;
 use crate::store::{Store, StoreError};
+
+/// How soon names that were due are looked at again: containers that used their images may have
+/// gone.
+const IN_USE_POLL: Duration = Duration::from_secs(60);
 
 /// Names that nothing holds, and bundles whose grace is over.
 #[derive(Debug, Default)]
@@ -90,6 +95,7 @@ impl Agent {
         if due.is_empty() {
             return;
         }
+        self.healing.at(now + IN_USE_POLL);
         let store = self.context.store.clone();
         self.healing.began();
         self.tasks
@@ -153,7 +159,6 @@ async fn release(
 mod tests {
     use super::*;
     use airdock_bundle::digest::{Algorithm, Digest};
-    use std::time::Duration;
 
     fn orphan(name: &str, bundle: &str) -> Orphan {
         Orphan {

@@ -21,8 +21,8 @@ const STATE_DIRECTORY: &str = "/var/lib/airdock";
 /// Copying tools that pause for longer are rare, and a bundle that is taken too early is incomplete
 /// and looked at again.
 const DEBOUNCE: Duration = Duration::from_secs(10);
-/// Only what nobody tells of waits for it, and nothing is known that isn't told of. With 3,000 names a
-/// look costs us tens of milliseconds of processor time and the daemon hundreds.
+/// Only what nobody tells of waits for it, such as a label taken off a blob. With 3,000 names a look
+/// costs us tens of milliseconds of processor time and the daemon hundreds.
 const RESYNC: Duration = Duration::from_secs(300);
 /// Enough to keep the store busy while one is being opened.
 const CONCURRENCY: usize = 2;
