@@ -44,10 +44,11 @@ impl Release {
     pub fn of(program: &Path, time: u32) -> anyhow::Result<Self> {
         let path = || program.display().to_string();
         let program = fs::read(program).with_context(path)?;
+        let machine = Machine::of(&program).with_context(path)?;
         is_static(&program).with_context(path)?;
         Ok(Self {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            machine: Machine::of(&program)?,
+            machine,
             time,
             program,
             notices: notices::collect()?,
