@@ -129,11 +129,11 @@ pub(super) fn idle(bench: &Bench, version: Version) -> anyhow::Result<Row> {
     let opened = Opened::watch(&imported.directory)?;
     let daemon = imported.daemon.pid().context("the daemon has ended")?;
     let before = (
-        processor_time(agent.pid())?,
+        measure::time_of_threads(agent.pid())?,
         measure::processor_time(daemon)?,
     );
     thread::sleep(IDLE);
-    let ours = processor_time(agent.pid())?.saturating_sub(before.0);
+    let ours = measure::time_of_threads(agent.pid())?.saturating_sub(before.0);
     let theirs = measure::processor_time(daemon)?.saturating_sub(before.1);
     let (ours, theirs) = (ours.as_secs_f64(), theirs.as_secs_f64());
     let status = fs::read_to_string(format!("/proc/{}/status", agent.pid()))?;
@@ -177,17 +177,6 @@ impl Opened {
             }
         }
     }
-}
-
-/// What all threads of a process have used so far, those that have ended left out, to the nanosecond.
-fn processor_time(pid: u32) -> anyhow::Result<Duration> {
-    let mut nanoseconds = 0;
-    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
-        let text = fs::read_to_string(task?.path().join("schedstat"))?;
-        let first = text.split_whitespace().next().unwrap_or_default();
-        nanoseconds += first.parse::<u64>()?;
-    }
-    Ok(Duration::from_nanos(nanoseconds))
 }
 
 fn most(runs: &[Measured], figure: impl Fn(&Measured) -> u64) -> String {

@@ -138,6 +138,17 @@ pub(super) fn processor_time(pid: u32) -> anyhow::Result<Duration> {
     Ok(Duration::from_millis(ticks * 1000 / a_second))
 }
 
+/// The same to the nanosecond, without the threads that have ended.
+pub(super) fn time_of_threads(pid: u32) -> anyhow::Result<Duration> {
+    let mut nanoseconds = 0;
+    for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+        let text = fs::read_to_string(task?.path().join("schedstat"))?;
+        let first = text.split_whitespace().next().unwrap_or_default();
+        nanoseconds += first.parse::<u64>()?;
+    }
+    Ok(Duration::from_nanos(nanoseconds))
+}
+
 fn processor(usage: &libc::rusage) -> anyhow::Result<Duration> {
     let time = |value: libc::timeval| -> anyhow::Result<Duration> {
         let microseconds = u64::try_from(value.tv_usec)?;

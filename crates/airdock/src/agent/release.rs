@@ -36,7 +36,7 @@ impl Departures {
         self.expired.insert(bundle.to_owned());
     }
 
-    /// Which of the orphans are due now, and when the next will be. None is due while a bundle
+    /// Which of the orphans are due now, and when they are to be looked at next. None is due while a bundle
     /// that was there before it was found isn't known yet: it may be what holds it.
     fn due(
         &mut self,
@@ -63,9 +63,9 @@ impl Departures {
             }
             if at <= now {
                 due.push(orphan);
-            } else {
-                next = Some(next.map_or(at, |next| next.min(at)));
+                at = now + IN_USE_POLL;
             }
+            next = Some(next.map_or(at, |next| next.min(at)));
         }
         (due, next)
     }
@@ -95,7 +95,6 @@ impl Agent {
         if due.is_empty() {
             return;
         }
-        self.healing.at(now + IN_USE_POLL);
         let store = self.context.store.clone();
         self.healing.began();
         self.tasks
@@ -206,6 +205,16 @@ mod tests {
         assert_eq!(due_at(&mut departures, &orphans, now), 1);
         assert_eq!(due_at(&mut departures, &[], now), 0);
         assert_eq!(due_at(&mut departures, &orphans, now), 0);
+    }
+
+    #[test]
+    fn what_is_due_is_looked_at_again_lest_it_was_in_use() {
+        let (mut departures, now) = (Departures::default(), Instant::now());
+        departures.expired("a");
+        let orphans = vec![orphan("x", "a")];
+        let (due, next) = departures.due(orphans, &policies(), |_| false, now);
+        assert_eq!(due.len(), 1);
+        assert_eq!(next, Some(now + IN_USE_POLL));
     }
 
     #[test]

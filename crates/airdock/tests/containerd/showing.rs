@@ -11,11 +11,10 @@ use airdock_testkit::fixture::{Bundle, Image, Layer};
 use airdock_testkit::process::{Ended, run};
 use airdock_testkit::proxy::{Fault, Proxy};
 use airdock_testkit::{Daemon, Need, Outcome, Suite, Version, wait};
-use serde_json::Value;
 
 use crate::snapshot::{becomes, compare};
 use crate::support::{
-    AIRDOCK, DEADLINE, put, small, started, store_of, text, watch, watch_through,
+    AIRDOCK, DEADLINE, put, small, started, status, store_of, text, watch, watch_through,
 };
 
 pub(crate) fn tests(suite: Suite) -> Suite {
@@ -242,11 +241,6 @@ fn no_space(daemon: &mut Daemon, dir: &Path) -> Outcome {
     Ok(())
 }
 
-fn status_of(dir: &Path) -> Option<Value> {
-    let ended = ask(dir, &["status", "--output", "json"]).ok()?;
-    serde_json::from_str(&ended.stdout).ok()
-}
-
 fn under_way(daemon: &mut Daemon, dir: &Path) -> Outcome {
     const LAYER: usize = 40_000_000;
     const PASSES: u64 = 34 * 1024 * 1024;
@@ -257,7 +251,7 @@ fn under_way(daemon: &mut Daemon, dir: &Path) -> Outcome {
     let image = Image::new().layer(Layer::noise(1, LAYER));
     put(dir, "x.tar", &Bundle::new().with(&["x:1"], image))?;
     wait::until("the middle of the layer", DEADLINE, || {
-        let status = status_of(dir)?;
+        let status = status(dir)?;
         let done = status["bundles"][0]["bytes_done"].as_u64()?;
         (done >= TOLD).then_some(())
     })?;

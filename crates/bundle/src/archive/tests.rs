@@ -7,6 +7,7 @@ mod streams;
 
 use std::io::Write as _;
 
+use airdock_testkit::fixture::Layer;
 use proptest::prelude::*;
 
 use super::*;
@@ -120,15 +121,7 @@ fn a_bundle_reads_the_same_in_every_codec() {
 
 /// Bytes that no codec makes fewer of.
 fn noise() -> Vec<u8> {
-    let next = |state: &u64| {
-        Some(
-            state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1),
-        )
-    };
-    let states = std::iter::successors(Some(1), next).take(1_000_000);
-    states.map(|state: u64| state.to_be_bytes()[0]).collect()
+    Layer::noise(1, 1_000_000).blob().content.clone()
 }
 
 /// One that is read ahead.
